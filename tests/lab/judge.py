@@ -375,10 +375,20 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
                 is_true = _near(kills, at_ms, STARTING_MS)
             case "ALL_ISOLATED" | "ISOLATION_LOST_BY_SUBMIT" | "DEAD_BROKER_MAGNET" | "REMOVED_WHILE_ISOLATED":
                 is_true = _near(at_brokers, at_ms, LONGEST_ISOLATION_MS)
+                is_true |= row["kind"] == "ALL_ISOLATED" and _is_start(producers, row)
             case _:
                 is_true = False
         if not is_true:
             yield invented(f"{row['kind']} {row['cause']} from {at_ms}: {row['sentence']}")
+
+
+def _is_start(producers: Iterable[Producer], row: Mapping[str, Any]) -> bool:
+    """The first sends of a client run out of time at each broker, while it connects."""
+    return any(
+        -SHORT_MS <= row["start_ms"] - producer.start_ms <= STARTING_MS
+        for producer in producers
+        if producer.client_id == row["client_id"]
+    )
 
 
 def missed_restarts(deeds: Iterable[Deed], findings: Rows) -> Iterator[Fault]:
@@ -390,14 +400,32 @@ def missed_restarts(deeds: Iterable[Deed], findings: Rows) -> Iterator[Fault]:
             yield missed(f"a finding that {deed.names[0]} was started again after {deed}")
 
 
-def invented_events(deeds: Iterable[Deed], events: Rows) -> Iterator[Fault]:
-    """Each event begins in a deed at its brokers, or a time-out later, or while an application starts."""
+def events_without_deed(deeds: Iterable[Deed], events: Rows) -> Iterator[Mapping[str, Any]]:
+    """Those that begin neither in a deed at their brokers, nor a time-out later, nor while an application starts."""
     at_brokers = [deed for deed in deeds if deed.kind in AT_BROKERS]
     starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
     for row in events:
         at_these = [deed for deed in at_brokers if {*row["brokers"]} <= {*deed.names}]
         is_start = _near(starts, row["bad_from_ms"], STARTING_MS)
         if not (is_start or _near(at_these, row["bad_from_ms"], TIMEOUT_MS + LATE_MS)):
+            yield row
+
+
+def invented_events(deeds: Iterable[Deed], decisions: Mapping[str, Sequence[int]], events: Rows) -> Iterator[Fault]:
+    """An event without a deed is real where clients isolated its brokers as often as it has half its bad attempts.
+
+    A machine at its limit makes a broker slow, too. One-way sends, sends whose caller chose the queue and producers
+    with the switch off decide nothing: hence half.
+
+    Args:
+        deeds: what was done.
+        decisions: by broker, when clients decided that it is not available, as another hand than the recorder saw it.
+        events: rows of `events`.
+    """
+    for row in events_without_deed(deeds, events):
+        span = range(row["bad_from_ms"], row["last_bad_ms"] + NEAR_MS)
+        counts = [sum(at_ms in span for at_ms in decisions.get(broker, ())) for broker in row["brokers"]]
+        if 0 in counts or 2 * sum(counts) < row["failed_attempts"] + row["slow_attempts"]:
             yield invented(f"an event of {row['brokers']}, {row['kind']} from {row['bad_from_ms']}")
 
 

@@ -111,6 +111,16 @@ class Night:
                 spans[item] = union((at_ms, min(end_ms, next_ms)) for (at_ms, end_ms), next_ms in pairs)
         return spans
 
+    @cached_property
+    def isolating_decisions(self) -> dict[str, list[int]]:
+        """By broker, when clients decided that it is not available, as another hand than the recorder's saw it."""
+        times: dict[str, list[int]] = defaultdict(list)
+        for app in self.sends:
+            for _, broker, at_ms, end_ms in self._watched(app):
+                if end_ms > at_ms:
+                    times[broker].append(at_ms)
+        return times
+
     def _watched(self, app: str) -> list[tuple[str, str, int, int]]:
         """Client id, broker, time and end of each decision that another hand than the recorder's saw."""
         return [
@@ -202,7 +212,7 @@ class Night:
         yield from judge.wrong_isolations(self.isolated, tables["isolation_intervals"], self.producers, AGREEMENT)
         yield from judge.wrong_losses(self.failures, self.out_of_time, self.lost, self.deeds)
         yield from judge.losses_without_event(self.table("send_calls"))
-        yield from judge.invented_events(self.deeds, tables["events"])
+        yield from judge.invented_events(self.deeds, self.isolating_decisions, tables["events"])
         yield from judge.invented_findings(self.deeds, self.producers, tables["findings"])
         yield from judge.missed_restarts(self.deeds, tables["findings"])
         yield from judge.disagreeing_replays(self.table("replay_checks"), self.producers)
@@ -234,6 +244,8 @@ class Night:
             yield f"{app} logged {len(failures)} failed sends, {len(self.lost[app])} are published"
         for name in ("events", "findings", "rebalances", "group_events", "allocation_findings"):
             yield f"{name}: {len(self.table(name))} rows"
+        for row in judge.events_without_deed(self.deeds, self.table("events")):
+            yield f"without a deed: an event of {row['brokers']}, {row['kind']} from {row['bad_from_ms']}"
         for row in self.table("replay_checks"):
             if row["differing_ms"]:
                 yield (

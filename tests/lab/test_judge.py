@@ -82,23 +82,36 @@ def event(
     until_ms = None if until_s is None else int(until_s * S)
     return {
         "brokers": [*(brokers or "a")], "bad_from_ms": int(from_s * S), "last_bad_ms": int(last_s * S),
-        "bad_until_ms": until_ms, "kind": kind,
+        "bad_until_ms": until_ms, "kind": kind, "failed_attempts": 1, "slow_attempts": 3,
     }  # fmt: skip
 
 
 def test_a_deed_at_a_broker_is_one_event_and_the_other_way_round() -> None:
     seen, attempts = event(100.05, 106, 106.1), {"a": [90 * S, 100_050, 108 * S]}
     assert list(judge.missed_events([FREEZE, KILL], attempts, [seen])) == []
-    assert list(judge.invented_events([FREEZE], [seen])) == []
+    assert list(judge.invented_events([FREEZE], {}, [seen])) == []
     assert list(judge.missed_events([FREEZE], {"a": [90 * S, 106 * S]}, [])) == []  # nobody sent to it meanwhile
     for rows in ([], [seen, event(103, 106, 107)], [event(100.05, 106, 106.1, "TIMED_OUT", "b")]):
         assert len(list(judge.missed_events([FREEZE], attempts, rows))) == 1
     for row in (event(100.2, 106, 107), event(100, 104, 105.8), event(100, 106, 107, "REFUSED")):
         assert len(list(judge.missed_events([FREEZE], attempts, [row]))) == 1
     assert list(judge.missed_events([FREEZE], attempts, [event(100, 106, None)])) == []
-    assert (
-        len(list(judge.invented_events([FREEZE], [event(113, 114, 115), event(100, 106, 107, "SLOW", "a", "b")]))) == 2
-    )
+    invented = [event(113, 114, 115), event(100, 106, 107, "SLOW", "a", "b")]
+    assert len(list(judge.invented_events([FREEZE], {}, invented))) == 2
+
+
+def test_an_event_without_a_deed_is_real_where_clients_isolated_the_broker() -> None:
+    slow, start = event(300, 301, 302, "SLOW"), Deed(DeedKind.PRODUCER_STARTS, ("shop",), 290 * S, 291 * S)
+    assert [*judge.events_without_deed([FREEZE, KILL], [slow, event(101, 104, 105)])] == [slow]
+    assert [*judge.events_without_deed([start], [slow])] == []
+    two, outside = {"a": [300_600, 301_000]}, {"a": [299_999, 300_600, 302 * S]}
+    assert list(judge.invented_events([FREEZE], two, [slow])) == []
+    for decisions in ({}, {"b": two["a"]}, {"a": [300_600]}, outside):
+        (fault,) = judge.invented_events([FREEZE], decisions, [slow])
+        assert str(fault) == "INVENTED: an event of ['a'], SLOW from 300000"
+    both = event(300, 301, 302, "SLOW", "a", "b")
+    assert len(list(judge.invented_events([FREEZE], two, [both]))) == 1
+    assert list(judge.invented_events([FREEZE], {**two, "b": [300_700]}, [both])) == []
 
 
 def test_a_lost_send_has_an_event() -> None:
@@ -244,6 +257,13 @@ def test_a_finding_about_producers_follows_a_deed() -> None:
         finding("CLOCK_STEP", 103),
     ]
     assert len(list(judge.invented_findings([start, FREEZE], [P1, OFF], bad))) == len(bad)
+
+
+def test_a_producer_that_starts_may_isolate_all_brokers() -> None:
+    late = Producer("late", "shop", "4.9.8", True, 20 * S, 600 * S)
+    rows = [finding("ALL_ISOLATED", at_s, None, client_id="late") for at_s in (10, 20, 34, 36)]
+    faults = list(map(str, judge.invented_findings([FREEZE], [P1, late], rows)))
+    assert faults == [f"INVENTED: ALL_ISOLATED X from {at_s}000: " for at_s in (10, 36)]
 
 
 def test_a_replay_agrees_by_release_or_says_what_no_line_shows() -> None:
