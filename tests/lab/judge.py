@@ -353,7 +353,9 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
     """Each finding about producers or brokers is what a deed led to."""
     off = {producer.client_id for producer in producers if not producer.is_isolating}
     at_brokers = [deed for deed in deeds if deed.kind in AT_BROKERS]
-    starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
+    starts, kills = (
+        [deed for deed in deeds if deed.kind == kind] for kind in (DeedKind.PRODUCER_STARTS, DeedKind.PRODUCER_KILLED)
+    )
     for row in findings:
         at_ms, broker = row["start_ms"], row["broker_name"]
         at_this = [deed for deed in at_brokers if broker is None or broker in deed.names]
@@ -366,16 +368,16 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
                 is_true = _near(at_brokers, at_ms, TIMEOUT_MS + LATE_MS) or _near(starts, at_ms, STARTING_MS)
             case "SENT_WHILE_ISOLATED" if row["cause"] == "SWITCH_OFF":
                 is_true = row["client_id"] in off and _near(at_brokers, at_ms, ROUTES_MS)  # perhaps collateral
-            case "SENT_WHILE_ISOLATED":
-                is_true = row["cause"] != "UNEXPLAINED" and _near(at_brokers, at_ms, LONGEST_ISOLATION_MS)
+            case "SENT_WHILE_ISOLATED" | "ALL_ISOLATED" | "DEAD_BROKER_MAGNET":
+                is_true = row["cause"] != "UNEXPLAINED" and (
+                    _near(at_brokers, at_ms, LONGEST_ISOLATION_MS) or _is_start(producers, row)
+                )
             case "LONE_ISOLATION":
                 is_true = _near(starts, at_ms, STARTING_MS)
             case "RESTARTED":
-                kills = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_KILLED]
                 is_true = _near(kills, at_ms, STARTING_MS)
-            case "ALL_ISOLATED" | "ISOLATION_LOST_BY_SUBMIT" | "DEAD_BROKER_MAGNET" | "REMOVED_WHILE_ISOLATED":
+            case "ISOLATION_LOST_BY_SUBMIT" | "REMOVED_WHILE_ISOLATED":
                 is_true = _near(at_brokers, at_ms, LONGEST_ISOLATION_MS)
-                is_true |= row["kind"] == "ALL_ISOLATED" and _is_start(producers, row)
             case _:
                 is_true = False
         if not is_true:
@@ -411,20 +413,20 @@ def events_without_deed(deeds: Iterable[Deed], events: Rows) -> Iterator[Mapping
             yield row
 
 
-def invented_events(deeds: Iterable[Deed], decisions: Mapping[str, Sequence[int]], events: Rows) -> Iterator[Fault]:
-    """An event without a deed is real where clients isolated its brokers as often as it has half its bad attempts.
+def invented_events(deeds: Iterable[Deed], seen: Mapping[str, Sequence[int]], events: Rows) -> Iterator[Fault]:
+    """An event without a deed is real where others than the recorder saw at least half its bad attempts at its brokers.
 
-    A machine at its limit makes a broker slow, too. One-way sends, sends whose caller chose the queue and producers
-    with the switch off decide nothing: hence half.
+    A machine at its limit makes a broker slow, too. Nobody else sees a slow answer of a producer with the switch off,
+    or of a send whose caller chose the queue: hence half.
 
     Args:
         deeds: what was done.
-        decisions: by broker, when clients decided that it is not available, as another hand than the recorder saw it.
+        seen: by broker, when another hand than the recorder saw an attempt there that failed or was slow.
         events: rows of `events`.
     """
     for row in events_without_deed(deeds, events):
         span = range(row["bad_from_ms"], row["last_bad_ms"] + NEAR_MS)
-        counts = [sum(at_ms in span for at_ms in decisions.get(broker, ())) for broker in row["brokers"]]
+        counts = [sum(at_ms in span for at_ms in seen.get(broker, ())) for broker in row["brokers"]]
         if 0 in counts or 2 * sum(counts) < row["failed_attempts"] + row["slow_attempts"]:
             yield invented(f"an event of {row['brokers']}, {row['kind']} from {row['bad_from_ms']}")
 

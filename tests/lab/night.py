@@ -112,13 +112,21 @@ class Night:
         return spans
 
     @cached_property
-    def isolating_decisions(self) -> dict[str, list[int]]:
-        """By broker, when clients decided that it is not available, as another hand than the recorder's saw it."""
+    def seen_bad(self) -> dict[str, list[int]]:
+        """By broker, when another hand than the recorder's saw an attempt there that failed or was slow.
+
+        A client with the switch on decided then that the broker is not available. An application with the switch off
+        logged a lost send; the broker is the one that the recorder names at that time.
+        """
         times: dict[str, list[int]] = defaultdict(list)
-        for app in self.sends:
+        for app, rows in self.sends.items():
             for _, broker, at_ms, end_ms in self._watched(app):
                 if end_ms > at_ms:
                     times[broker].append(at_ms)
+            for row in rows:
+                is_bad = not row["fault_latency_enabled"] and row["outcome"] not in {"SEND_OK", "SENT"}
+                if is_bad and any(abs(at_ms - row["ended_at_ms"]) < judge.NEAR_MS for at_ms in self.failures[app]):
+                    times[row["broker_name"]].append(row["ended_at_ms"])
         return times
 
     def _watched(self, app: str) -> list[tuple[str, str, int, int]]:
@@ -212,7 +220,7 @@ class Night:
         yield from judge.wrong_isolations(self.isolated, tables["isolation_intervals"], self.producers, AGREEMENT)
         yield from judge.wrong_losses(self.failures, self.out_of_time, self.lost, self.deeds)
         yield from judge.losses_without_event(self.table("send_calls"))
-        yield from judge.invented_events(self.deeds, self.isolating_decisions, tables["events"])
+        yield from judge.invented_events(self.deeds, self.seen_bad, tables["events"])
         yield from judge.invented_findings(self.deeds, self.producers, tables["findings"])
         yield from judge.missed_restarts(self.deeds, tables["findings"])
         yield from judge.disagreeing_replays(self.table("replay_checks"), self.producers)

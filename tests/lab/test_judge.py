@@ -100,14 +100,14 @@ def test_a_deed_at_a_broker_is_one_event_and_the_other_way_round() -> None:
     assert len(list(judge.invented_events([FREEZE], {}, invented))) == 2
 
 
-def test_an_event_without_a_deed_is_real_where_clients_isolated_the_broker() -> None:
+def test_an_event_without_a_deed_is_real_where_another_hand_saw_it() -> None:
     slow, start = event(300, 301, 302, "SLOW"), Deed(DeedKind.PRODUCER_STARTS, ("shop",), 290 * S, 291 * S)
     assert [*judge.events_without_deed([FREEZE, KILL], [slow, event(101, 104, 105)])] == [slow]
     assert [*judge.events_without_deed([start], [slow])] == []
     two, outside = {"a": [300_600, 301_000]}, {"a": [299_999, 300_600, 302 * S]}
     assert list(judge.invented_events([FREEZE], two, [slow])) == []
-    for decisions in ({}, {"b": two["a"]}, {"a": [300_600]}, outside):
-        (fault,) = judge.invented_events([FREEZE], decisions, [slow])
+    for seen in ({}, {"b": two["a"]}, {"a": [300_600]}, outside):
+        (fault,) = judge.invented_events([FREEZE], seen, [slow])
         assert str(fault) == "INVENTED: an event of ['a'], SLOW from 300000"
     both = event(300, 301, 302, "SLOW", "a", "b")
     assert len(list(judge.invented_events([FREEZE], two, [both]))) == 1
@@ -264,6 +264,13 @@ def test_a_producer_that_starts_may_isolate_all_brokers() -> None:
     rows = [finding("ALL_ISOLATED", at_s, None, client_id="late") for at_s in (10, 20, 34, 36)]
     faults = list(map(str, judge.invented_findings([FREEZE], [P1, late], rows)))
     assert faults == [f"INVENTED: ALL_ISOLATED X from {at_s}000: " for at_s in (10, 36)]
+    consequences = [
+        finding("DEAD_BROKER_MAGNET", 21, client_id="late"),
+        finding("SENT_WHILE_ISOLATED", 21, cause="ALL_ISOLATED", client_id="late"),
+    ]
+    assert list(judge.invented_findings([FREEZE], [P1, late], consequences)) == []
+    for row in (*(row | {"client_id": "p1"} for row in consequences), consequences[1] | {"cause": "UNEXPLAINED"}):
+        assert len(list(judge.invented_findings([FREEZE], [P1, late], [row]))) == 1
 
 
 def test_a_replay_agrees_by_release_or_says_what_no_line_shows() -> None:
