@@ -88,7 +88,10 @@ def _read(settings: Settings, kind: str) -> Iterator[str]:
     for path in paths:
         yield f"  read     {kind}: {_found(path, settings) if path in local else path}"
     listing = list_local(local, settings.lake)
-    said = [*(f"left out: {path}" for path in listing.left_out), *(f"WRONG: {problem}" for problem in listing.problems)]
+    said = [
+        *(f"left out: {path} is hidden or half-copied" for path in listing.hidden),
+        *(f"WRONG: {problem}" for problem in listing.problems),
+    ]
     yield from (f"           {line}" for line in said[:_MOST_SAID])
     if said[_MOST_SAID:]:
         yield f"           … and {len(said) - _MOST_SAID} more"

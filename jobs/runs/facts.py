@@ -42,7 +42,6 @@ class Facts:
     other_settings: list[str]
     other_days: dict[str, int]
     hidden_files: list[str]
-    repeated_files: list[str]
     warnings: list[str]
 
 
@@ -65,7 +64,6 @@ def facts_of(flow: str, settings: Settings, result: RunResult) -> Facts:
         other_settings=[*map(str, result.other_settings)],
         other_days={f"{day}": count for day, count in result.other_days.items()},
         hidden_files=[*result.hidden_files],
-        repeated_files=[*result.repeated_files],
         warnings=result.warnings,
     )  # fmt: skip
 
@@ -117,11 +115,9 @@ def _notes(facts: Facts) -> list[str]:
         f"{count:,} lines of {day}: publish them with --date {day}"
         for day, count in [*facts.other_days.items()][:_MOST_DAYS]
     ]
-    left_out = {
-        "hidden or half-copied files were not read": facts.hidden_files,
-        "links or names lead to what is read once already": facts.repeated_files,
-    }
-    return [*notes, *(f"{len(files)} {what}: {safe(files[0])} …" for what, files in left_out.items() if files)]
+    if hidden := facts.hidden_files:
+        notes.append(f"{len(hidden)} hidden or half-copied files were not read: {safe(hidden[0])} …")
+    return notes
 
 
 def _days(days: Sequence[str]) -> str:

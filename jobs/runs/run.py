@@ -107,7 +107,6 @@ class RunResult:
     other_days: dict[dt.date, int] = field(default_factory=dict)
     clusters: list[str] = field(default_factory=list)
     hidden_files: tuple[str, ...] = ()
-    repeated_files: tuple[str, ...] = ()
     stale_days: list[dt.date] = field(default_factory=list)
     forgotten_days: list[dt.date] = field(default_factory=list)
     other_settings: list[dt.date] = field(default_factory=list)

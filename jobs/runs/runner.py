@@ -59,7 +59,6 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             check_fit_to_publish(staged, days, settings, needed=flow.needed, allow_empty=run.allow_empty)
             result.rows_read = staged.rows_read
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
-            result.repeated_files = staged.repeated_files
             for day in days:
                 result.days.append(_publish(flow, context, day, staged))
                 if day.after not in days:

@@ -24,12 +24,10 @@ class Manifest:
     Attributes:
         files: what is read.
         hidden: names that are skipped, as they are hidden or half-copied.
-        repeated: links to files that are read already, each with its target.
     """
 
     files: tuple[InputFile, ...]
     hidden: tuple[str, ...]
-    repeated: tuple[str, ...] = ()
 
     @property
     def readable_paths(self) -> list[str]:
@@ -79,7 +77,7 @@ def list_files(
             else:
                 files_by_name[file.name] = file
     files = tuple(_checked(stores, file, kind_of(file.name)) for file in sorted(files_by_name.values()))
-    return Manifest(files, tuple(sorted(hidden)), listing.repeated)
+    return Manifest(files, tuple(sorted(hidden)))
 
 
 def shown_path(file: Column) -> Column:

@@ -44,13 +44,11 @@ class Listing:
     Attributes:
         files: what is read, without duplicates, by name.
         hidden: what is skipped: names that start with a dot or an underscore, and half-copied files.
-        repeated: other names of files that are read already, with those files.
         problems: what can neither be read nor skipped.
     """
 
     files: tuple[InputFile, ...]
     hidden: tuple[str, ...]
-    repeated: tuple[str, ...]
     problems: tuple[FaultlineError, ...]
 
     @property
@@ -64,11 +62,6 @@ class Listing:
         first, *others = self.problems
         more = f" ({len(others)} more of the input: see faultline doctor)" if others else ""
         return type(first)(f"{first}{more}")
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Paths that are not read, with the reason."""
-        return (*(f"{name} is hidden or half-copied" for name in self.hidden), *self.repeated)
 
 
 def is_local(path: str, default_store: str | None = None) -> bool:
@@ -93,11 +86,9 @@ def list_local(paths: Iterable[str], lake: str = "") -> Listing:
     walk = _Walk(lake)
     for path in paths:
         walk.list(path)
-    repeated = (f"{_shown(name)} is {_shown(real)} again" for name, real in sorted(walk.repeated.items()))
     return Listing(
         tuple(sorted(walk.files.values(), key=lambda file: file.name)),
         tuple(sorted(walk.hidden)),
-        tuple(repeated),
         tuple(problem for _, problem in sorted(walk.problems.items())),
     )
 
@@ -111,7 +102,6 @@ class _Walk:
         files: files by real path.
         folders: real paths of visited folders.
         hidden: skipped names.
-        repeated: other names of listed files → real path.
         problems: problems by path.
     """
 
@@ -119,7 +109,6 @@ class _Walk:
     files: dict[str, InputFile] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
-    repeated: dict[str, str] = field(default_factory=dict)
     problems: dict[str, FaultlineError] = field(default_factory=dict)
 
     def list(self, source: str) -> None:
@@ -160,11 +149,9 @@ class _Walk:
     def _is_new(self, folder: str) -> bool:
         """Whether the folder was not visited yet; a link to a parent would never end."""
         real = os.path.realpath(folder)
-        if real in self.folders:
-            self.repeated[folder] = real
-            return False
+        is_new = real not in self.folders
         self.folders.add(real)
-        return True
+        return is_new
 
     def _take(self, path: str) -> None:
         try:
@@ -181,13 +168,8 @@ class _Walk:
             self._wrong(path, "cannot be read: Permission denied; correct or remove it")
         elif re.search("[\ud800-\udfff]", path):  # how Python represents other bytes
             self._wrong(path, "has a name that is not UTF-8; rename it")
-        else:
-            before = self.files.get(real)
-            if before is None or path == real:
-                self.files[real] = InputFile(path, status.st_size, status.st_mtime_ns // 1_000_000)
-            other = before.name if before and path == real else path
-            if before and other != self.files[real].name:
-                self.repeated[other] = real
+        elif real not in self.files or path == real:
+            self.files[real] = InputFile(path, status.st_size, status.st_mtime_ns // 1_000_000)
 
     def _unreadable(self, error: OSError) -> None:
         self._wrong(str(error.filename), f"cannot be read: {error.strerror}; correct or remove it")

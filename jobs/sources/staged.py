@@ -115,11 +115,6 @@ class Staged:
         return tuple(name for source in self.read for name in source.manifest.hidden)
 
     @property
-    def repeated_files(self) -> tuple[str, ...]:
-        """Links and other names of files that are already read, with those files."""
-        return tuple(name for source in self.read for name in source.manifest.repeated)
-
-    @property
     def other_days(self) -> dict[dt.date, int]:
         """Number of lines on days that were not requested, by day."""
         days: Counter[dt.date] = Counter()

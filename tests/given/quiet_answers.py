@@ -13,7 +13,7 @@ DAY = {
 }  # fmt: skip
 FACTS = Facts(
     flow="fault-latency", clusters=["north"], days=[DAY], recomputed_days=[], cascaded_days=[], stale_days=[],
-    forgotten_days=[], read_otherwise=[], other_settings=[], other_days={}, hidden_files=[], repeated_files=[],
+    forgotten_days=[], read_otherwise=[], other_settings=[], other_days={}, hidden_files=[],
     warnings=[],
 )  # fmt: skip
 COUNTS = {name: 0 for name in Day.__dataclass_fields__ if name != "date"} | {"has_sends": True, "has_groups": False}

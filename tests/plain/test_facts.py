@@ -90,7 +90,6 @@ def test_other_clusters_are_counted_where_there_are_any() -> None:
         ),
         ({"other_days": {"2026-11-20": 1_234}}, "1,234 lines of 2026-11-20: publish them with --date 2026-11-20"),
         ({"hidden_files": ["/l/\x1ba", "/l/_b"]}, "2 hidden or half-copied files were not read: /l/\\x1ba …"),
-        ({"repeated_files": ["/l/c"]}, "1 links or names lead to what is read once already: /l/c …"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )

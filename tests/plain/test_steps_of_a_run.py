@@ -123,7 +123,6 @@ class Steps:
             warnings=lambda now, _: [f"a time at {now:%H:%M} to come"],
             other_days={D3: 2},
             hidden_files=("/l/.a",),
-            repeated_files=("/l/b is /l/c",),
             read=(SimpleNamespace(name="routes"), SimpleNamespace(name="sends")),
             quarantine=lambda day, run_id: f"bad lines of {words(day)} in {run_id}",
             rows_quarantined=lambda _: 1,
@@ -258,7 +257,7 @@ def test_the_steps_of_a_run(run: Steps) -> None:
     assert result.read_otherwise(SETTINGS.input_hash("FLOW")) == []  # fmt: skip
     assert [(done.day, done.started_from) for done in result.days[1:]] == [(N2, "PREVIOUS_DAY"), (S1, "PREVIOUS_DAY")]
     assert (result.clusters, result.other_days) == (["north", "south"], {D3: 2})
-    assert (result.hidden_files, result.repeated_files) == (("/l/.a",), ("/l/b is /l/c",))
+    assert result.hidden_files == ("/l/.a",)
     said = run.said.getvalue().splitlines()
     assert said.pop(2) == f"warning: a time at {NIGHT:%H:%M} to come"
     assert result.warnings == [f"a time at {NIGHT:%H:%M} to come"]
