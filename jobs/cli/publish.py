@@ -154,7 +154,6 @@ def run_flows(
     from jobs.runs.flow_tables import inputs_of, needed_of
     from jobs.spark.interruption import Interrupted
     from jobs.spark.session import running
-    from jobs.spark.time_zones import check_time_zones
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
@@ -171,7 +170,6 @@ def run_flows(
     answer = Answer(settings, run, progress)
     try:
         with running(settings, progress, verbose=how.verbose) as spark:
-            check_time_zones(spark, settings.client_logs, settings.inputs.sends)
             answer.spark_settings = dict(spark.sparkContext.getConf().getAll())
             if "fault-latency" in flows:
                 if how.recompute:

@@ -14,9 +14,8 @@ import pytest
 
 from jobs.cli.fail_on import parse_condition
 from jobs.cli.publish import RunOptions, run_flows
-from jobs.errors import ConditionMetError, LakeError, SettingValueError
+from jobs.errors import ConditionMetError, LakeError
 from jobs.runs.run import Run, RunResult
-from jobs.settings.consumer_groups import ClientLogSettings
 from jobs.settings.load import load_settings
 from tests.given.quiet_answers import QUIET
 
@@ -46,7 +45,6 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 
     monkeypatch.setattr("jobs.check.before.check_before", lambda *_: [])  # there are no files
     monkeypatch.setattr("jobs.spark.session.running", running)
-    monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", lambda *_: None)
     monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", runs_as("fault-latency"))
     recomputes = lambda *given, cluster: result_of(f"recompute {cluster}", given[2])  # noqa: E731
     monkeypatch.setattr("jobs.fault_latency.run.recompute_fault_latency", recomputes)
@@ -64,18 +62,6 @@ def _run(given: Mapping[str, object], *fail_on: str, as_json: bool = False, comm
     except ConditionMetError as error:
         said.append(str(error))
     return said
-
-
-def test_a_time_zone_that_java_lacks_ends_a_run_before_it_reads(
-    ran: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuses(_: None, client_logs: dict[str, ClientLogSettings], _sends: object) -> None:
-        raise SettingValueError(f"{client_logs['/logs'].time_zone} is unknown")
-
-    monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", refuses)
-    with pytest.raises(SettingValueError, match=r"^ROC is unknown$"):
-        _run(SENDS | CONSUMERS | {"client_logs": {"/logs": {"time_zone": "ROC"}}})
-    assert ran == []
 
 
 @pytest.mark.parametrize("as_json", [False, True])

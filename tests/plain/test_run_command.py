@@ -39,7 +39,6 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
     monkeypatch.setattr("jobs.spark.session.running", running)
     monkeypatch.setattr("jobs.check.before.check_before", lambda *_: ["no column costUs"])
-    monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", lambda *_: None)
     for run in ("jobs.fault_latency.run.run_fault_latency", "jobs.allocation.run.run_allocation"):
         monkeypatch.setattr(run, lambda *_: RunResult(RUN, other_days={dt.date(2026, 3, 2): 5}))
     monkeypatch.setattr("jobs.answers.digest.digests", lambda *_: [QUIET])

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from jobs.cli import main as cli
-from jobs.errors import SettingValueError
 from jobs.runs.run import Run
 from jobs.what_if.requested_policies import RequestedPolicies
 
@@ -74,18 +73,6 @@ def test_a_command_that_writes_breaks_a_lock_when_asked_to(runs: list[Run], name
     day = [] if name == "maintain" else ["--date", f"{D1}"]
     assert not _run(runs, name, *day).break_lock
     assert _run(runs, name, *day, "--break-lock").break_lock
-
-
-def test_a_time_zone_that_java_lacks_ends_verify_before_it_reads(
-    runs: list[Run], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuses(*_: Any) -> None:
-        raise SettingValueError("ROC is unknown")
-
-    monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", refuses)
-    assert cli.main(["verify", "--date", f"{D1}", "--lake", "lake"]) == 2
-    assert "faultline: ROC is unknown" in capsys.readouterr().err
-    assert runs == []
 
 
 def test_each_way_to_name_a_policy_is_asked(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:

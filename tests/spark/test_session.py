@@ -7,10 +7,7 @@ import os
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.errors import SettingValueError
-from jobs.settings.consumer_groups import ClientLogSettings
 from jobs.spark.session import EXACT, open_session
-from jobs.spark.time_zones import check_time_zones
 from jobs.text.redaction import SECRET_NAME, is_secret
 
 
@@ -41,18 +38,6 @@ def test_a_session_that_spark_submit_has_made_gets_what_exactness_needs(
     finally:
         for name, value in EXACT.items():
             spark.conf.set(name, value)
-
-
-def test_a_time_zone_that_java_lacks_is_named_before_a_log_is_read(spark: SparkSession) -> None:
-    """Python has `ROC`, Java has not; to Spark `EST` is a zone, to Java alone it is none."""
-    check_time_zones(spark, {})
-    check_time_zones(spark, {zone: ClientLogSettings(time_zone=zone) for zone in ("UTC", "Asia/Shanghai", "EST")})
-    check_time_zones(spark, {"no zone": ClientLogSettings()})
-    logs = {"/logs/a": ClientLogSettings(time_zone="UTC"), "/logs/b": ClientLogSettings(time_zone="ROC")}
-    with pytest.raises(
-        SettingValueError, match=r"^\[client_logs\./logs/b\] time_zone 'ROC' is unknown to the Java that"
-    ):
-        check_time_zones(spark, logs)
 
 
 @pytest.mark.fault(42)
