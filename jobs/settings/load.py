@@ -15,7 +15,7 @@ from jobs.settings.inputs import FieldSource
 from jobs.settings.model import Settings
 from jobs.settings.paths import with_full_paths
 from jobs.settings.toml_dataclass import typed
-from jobs.settings.toml_files import not_too_deep, read_toml
+from jobs.settings.toml_files import read_toml
 
 
 def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Mapping[str, Any]) -> Settings:
@@ -32,16 +32,12 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
     table: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for file in files:
-        with not_too_deep(f"settings file {file}"):
-            content = read_toml(file, "settings file", "--settings")
-            _merge(table, _in_full(content, file.resolve().parent), str(file), origins)
-    with not_too_deep("--set"):
-        for assignment in assignments:
-            _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
+        _merge(table, _in_full(read_toml(file), file.resolve().parent), str(file), origins)
+    for assignment in assignments:
+        _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
     for key, value in options.items():
         _merge(table, _in_full(_nested(key, value), Path.cwd()), "command line", origins)
-    with not_too_deep("the settings"):
-        return dataclasses.replace(typed(Settings, table), origins=origins)
+    return dataclasses.replace(typed(Settings, table), origins=origins)
 
 
 def settings_of(assignments: Iterable[str]) -> set[str]:
@@ -54,9 +50,8 @@ def settings_of(assignments: Iterable[str]) -> set[str]:
     ['inputs.sends.path', 'lake']
     """
     origins: dict[str, str] = {}
-    with not_too_deep("--set"):
-        for assignment in assignments:
-            _merge({}, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
+    for assignment in assignments:
+        _merge({}, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
     return set(origins)
 
 

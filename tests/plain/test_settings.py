@@ -197,13 +197,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             "9223372036854775807 is invalid, give at most 3153600000000 (100 years)",
         ),
         ("[groups.CG]\nvirtual_nodes = 100001", SettingValueError, "virtual_nodes is 100001; give at most 100000"),
-        (f"slow_ms = {'[' * 5000}{']' * 5000}", SettingsError, "site.toml: tables or lists are nested too deeply"),
-        (f"{'a.' * 5000}a = 1", SettingsError, "site.toml: tables or lists are nested too deeply"),
-        (
-            f"cluster = '{'x' * 1_000_000}'",
-            SettingsError,
-            "site.toml has more than 1,000,000 bytes; give a small",
-        ),
+        (f"slow_ms = {'[' * 5000}{']' * 5000}", SettingsError, "site.toml cannot be read"),
         (f"slow_ms = {'9' * 5_000}", SettingsError, "site.toml cannot be read"),
         *(
             (
@@ -273,7 +267,6 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: type[Set
         ("=main", "--set '=main' has no key=value form"),
         ("a b=main", "--set 'a b=main' has no valid key"),
         ("clutser=main", "did you mean 'cluster'?"),
-        (f"{'a.' * 5000}a=1", "--set: tables or lists are nested too deeply"),
         (f"slow_ms={'9' * 5_000}", "it must be a whole number"),
         (
             "lake=$HOME/lake",
