@@ -142,7 +142,7 @@ def _check_java(oldest: int) -> str:
         first_line = next(iter((said.stderr or said.stdout).splitlines()), "it printed nothing")
         raise PlatformError(f"{command} is not a working Java ({first_line}); {_JAVA_FIX}")
     found = match[1]
-    if _java_major(found) < oldest:
+    if _numbers(found)[0] < oldest:  # 8 calls itself 1.8
         raise PlatformError(f"Java {found} at {command} is older than {oldest}, which Spark needs; {_JAVA_FIX}")
     if _run(command, "--add-modules", _VECTOR_MODULE, "-version").returncode != 0:
         raise PlatformError(
@@ -157,16 +157,6 @@ def _run(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PlatformError(f"{command[0]} cannot be run ({error}); {_JAVA_FIX}") from error
-
-
-def _java_major(java: str) -> int:
-    """The feature release.
-
-    >>> [_java_major(version) for version in ("1.8.0_392", "11.0.2", "17.0.15", "21-ea")]
-    [8, 11, 17, 21]
-    """
-    numbers = _numbers(java)
-    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
 
 def _numbers(dotted: str) -> tuple[int, ...]:
