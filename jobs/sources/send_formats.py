@@ -97,7 +97,7 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
         rows = reader.parquet(*paths)
     except (Py4JJavaError, PySparkException) as error:
         readable = manifest.readable
-        raise misfit(spark, {path: readable[path].name for path in paths}) or error from error
+        raise misfit(spark, {path: readable[path].name for path in paths}, error) from error
     # The site's own columns as one struct: their names may equal ours.
     records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
     kind = records.schema["record"].dataType
