@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.tables", "jobs.text"},
     "jobs.answers": {"jobs.errors", "jobs.kinds", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
-    "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources", "udfs"},
+    "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources", "jobs.text", "udfs"},
     "jobs.lake": {"jobs.errors", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.doctor": {
         "jobs.answers",

@@ -16,6 +16,7 @@ from jobs.settings.model import Settings
 from jobs.sources.doubtful_times import CLOCKS_DIFFER_S, time_to_come, zone_missing
 from jobs.sources.lake_apart import named_inputs
 from jobs.sources.local_files import DEFAULT_STORE, is_local
+from jobs.text.terminal import counted
 
 _MOST_SAID = 5
 _REPLAYED_BY = {
@@ -60,7 +61,7 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answe
                 exit_code = max(exit_code, answer.exit_code)
             elif files:
                 size = sum(file.size for file in files)
-                lines.append(f"{kind}: {_count(len(files), 'file')}, {size / 1e6:.1f} MB; not looked into")
+                lines.append(f"{kind}: {counted(len(files), 'file')}, {size / 1e6:.1f} MB; not looked into")
         except FaultlineError as error:
             lines.append(f"{kind}: WRONG: {error}")
             exit_code = max(exit_code, error.exit_code)
@@ -78,7 +79,7 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
         wrong += _wrong(found, heads, sends, has_routes=has_routes)
         wrong += [*_doubtful_times(found, now), *_not_replayed(found, settings), *_calls(found, settings)]
     lines = [
-        f"sends: {_count(files, 'file')}, the first lines of {len(heads)} of them: {_count(rows + bad, 'line')}",
+        f"sends: {counted(files, 'file')}, the first lines of {len(heads)} of them: {counted(rows + bad, 'line')}",
         "",
         *((*_table(found.fields), "") if found.fields else ()),
         *(f"  {problem}" for problem in wrong),
@@ -183,7 +184,7 @@ def _calls(found: Found, settings: Settings) -> Iterator[str]:
     if found.looks_like_calls and not any(said):
         yield (
             "WARNING: a line looks like a call of send(), not like an attempt: no failure has a broker, and"
-            f' {_count(found.long_calls, "line")} took {SEND_TIMEOUT_MS} ms or more; set one_line_per = "call" in'
+            f' {counted(found.long_calls, "line")} took {SEND_TIMEOUT_MS} ms or more; set one_line_per = "call" in'
             " [inputs.sends], or the broker that answered is isolated for the wait for another"
         )
 
@@ -210,7 +211,3 @@ def _share(count: int, rows: int) -> str:
     if not count or count == rows:
         return "0%" if not count else "100%"
     return f"{min(max(100 * count / rows, 0.1), 99.9):.1f}%"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

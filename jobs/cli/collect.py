@@ -100,7 +100,9 @@ class AskOptions:
 @click.pass_obj
 def collect(call: Call, how: AskOptions) -> None:
     """Ask until stopped."""
-    pace = Pace(seconds("--every", how.every), _running_info_every(how.running_info_every), how.rounds)
+    of_consumers = how.running_info_every
+    consumers_s = None if of_consumers == "never" else seconds("--running-info-every", of_consumers)
+    pace = Pace(seconds("--every", how.every), consumers_s, how.rounds)
     if how.requests_per_second <= 0:
         raise UsageError(f"--requests-per-second {how.requests_per_second:g} is out of range; give more than 0")
     stop = threading.Event()
@@ -145,10 +147,6 @@ def seconds(option: str, text: str) -> float:
     if found <= 0:
         raise UsageError(f"{option} {text!r} is not a time; write it like 10s, 1m or 1h")
     return found
-
-
-def _running_info_every(text: str) -> float | None:
-    return None if text == "never" else seconds("--running-info-every", text)
 
 
 def _addresses(texts: tuple[str, ...]) -> list[str]:

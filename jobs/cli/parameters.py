@@ -12,13 +12,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobs.cli.fail_on import OF_VERIFY, WORDS, Condition, parse_condition
-from jobs.cli.times import DAY_MS, Time, day_of, start_ms
+from jobs.cli.times import Time, day_of, start_ms
 from jobs.errors import UsageError
 from jobs.text.nearest import did_you_mean
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MS = dt.timedelta(milliseconds=1)
-_END_OF_DAY = re.compile(r"24:00(:00(\.0{1,6})?)?Z?")
 _QUEUE_ID = re.compile(r"\d{1,9}", re.ASCII)
 
 _Param = click.Parameter | None
@@ -67,8 +66,6 @@ class TimeType(click.ParamType[Time]):
         Raises:
             UsageError: it is invalid.
         """
-        if _END_OF_DAY.fullmatch(value):
-            return Time(value, None, DAY_MS)
         try:
             at = _read_time(value)
         except ValueError:

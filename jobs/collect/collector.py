@@ -166,7 +166,7 @@ class Collector:
         return sorted(topics | {f"{of_cluster.RETRY}{group}" for group in groups})
 
     def _of_name_server(self, code: int) -> Answer:
-        """The first answer that is none of a refusal."""
+        """The first answer that is not a refusal."""
         problems = []
         for address in self._name_servers:
             try:

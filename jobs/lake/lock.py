@@ -58,9 +58,7 @@ class RunLock:
 
     def is_own(self) -> bool:
         """Whether the file on disk still is this lock's; false when it cannot be read."""
-        with suppress(OSError):
-            return self.is_named()
-        return False
+        return self._own.is_same(holder(self._folder))
 
     def is_named(self) -> bool:
         """Whether the file on disk still has this lock's holder.

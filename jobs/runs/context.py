@@ -26,7 +26,7 @@ class RunContext:
         settings: all settings.
         run: the call of the command.
         progress: says each step on the way.
-        published: flow to its published days as the run log has them; a flow comes in when it is first asked for.
+        published: flow to its published days as the run log has them; loaded per flow on first use.
         closings: each day that the run has published, and the hash of what it leaves to the next.
         has_async: each day whose lines the run has published, and whether an attempt among them is async.
         calls_without_attempt: each such day, and its lines of sends that failed before they had a broker.

@@ -1,4 +1,4 @@
-"""A recompute of any flow: published days recomputed from what the lake has of their lines; no input is read."""
+"""Recomputes published days of any flow from the lake alone; no input is read."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class PublishedDay:
         input_settings: hash of those by which its lines were read; None where no run read any.
         lines: its good lines when they were last read; None where no run counted them.
         closing_state: hash of the state at 24:00.
-        is_broken_off: a later run began to recompute it, as the day before had changed, and did not come to the end.
+        is_broken_off: a later run started to recompute it and did not finish.
     """
 
     started_from: str
@@ -63,7 +63,7 @@ class DayResult:
 
     Attributes:
         counts: where the lines went; None for a day that was recomputed from the lake.
-        cascaded: recomputed because the day before ends otherwise now, not because it was asked for.
+        cascaded: recomputed because the closing state of the day before changed.
         input_settings: hash of the settings by which its lines were read; None where no run read any.
         started_from: PREVIOUS_DAY, or EMPTY when the day before is not in the lake.
         opening_state: hash of the state at 00:00.

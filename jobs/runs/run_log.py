@@ -17,7 +17,6 @@ from jobs.lake.explained import explained
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.run import DayResult, PublishedDay, Run
-from jobs.sources.log_files import LogFile
 from jobs.sources.staged import Counts
 from jobs.spark.environment import code_version
 from jobs.spark.failures import failure, root_cause
@@ -107,7 +106,10 @@ def log_run(
         "settings_hash": settings.content_hash(flow),
         "input_settings_hash": done.input_settings if done else settings.input_hash(flow),
         "code_version": code_version(),
-        "client_logs": [_read_of(file) for file in done.log_files] or None if done else None,
+        "client_logs": [Row(**{name: getattr(file, name) for name in LOG_FILE.fieldNames()}) for file in done.log_files]
+        or None
+        if done
+        else None,
         "message": redacted(message, secrets_of({**os.environ, **settings.spark})) if message else None,
     }
     names = RUN_LOG.schema.fieldNames()
@@ -129,10 +131,6 @@ def log_run(
             done.lines,
             done.closing_state,
         )
-
-
-def _read_of(file: LogFile) -> Row:
-    return Row(**{name: getattr(file, name) for name in LOG_FILE.fieldNames()})
 
 
 def _command(run: Run, done: DayResult | None) -> str:

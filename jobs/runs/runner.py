@@ -82,7 +82,7 @@ def days_with_other_settings(flow: Flow[S], context: RunContext, result: RunResu
 
 @contextmanager
 def opened(flow: Flow[S], context: RunContext) -> Iterator[str | None]:
-    """Hold the lake, its tables there and the staging empty; gives whose lock was taken."""
+    """Lock the lake, create missing tables, clear staging. Yields a note if a lock was taken over."""
     lake, run = context.lake, context.run
     with lake.locked(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
         with context.progress.step("opening the lake"):
@@ -95,7 +95,7 @@ def opened(flow: Flow[S], context: RunContext) -> Iterator[str | None]:
 
 @contextmanager
 def logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days: Sequence[Day]) -> Iterator[None]:
-    """Log the unfinished ones of `days`, as they are by then, when the block fails; clear the staging in any case."""
+    """If the block fails, log the days that it did not finish; clear staging in any case. `days` may still grow."""
     try:
         yield
     except (Exception, Interrupted) as error:

@@ -97,7 +97,7 @@ def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
         return _problem_of_number(text, _DIGITS[kind], unit)
     if name in CLOSED:
         return None if text in CLOSED[name] else f"is not one of {', '.join(CLOSED[name])}"
-    is_known, what = _FORMS.get(name, (_is_any, ""))
+    is_known, what = _FORMS.get(name, (bool, ""))
     if not is_known(text):
         return what + (_nearest(text, OUTCOMES) if name == "outcome" else "")
     return "holds a control character" if _CONTROL.search(text) and name not in {"error", "order_key"} else None
@@ -142,10 +142,6 @@ def _nearest(text: str, known: Collection[str]) -> str:
     return (
         f"; nearest: {', '.join(near[:3])}" if near else f"; known: {', '.join((*ANSWERS, SENT))}, exceptions by name"
     )
-
-
-def _is_any(_: str) -> bool:
-    return True
 
 
 _FORMS: Mapping[str, tuple[Callable[[str], bool], str]] = {

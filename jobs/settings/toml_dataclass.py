@@ -28,7 +28,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
         at: dotted name of the table with a final dot, for messages.
 
     Raises:
-        SettingsError: unknown key, missing key, wrong type, or a value that the dataclass rejects.
+        SettingsError: unknown key, wrong type, or a value that the dataclass rejects.
     """
     if not isinstance(table, Mapping):
         raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table)}; it must be a table")
@@ -44,15 +44,6 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
     except SettingValueError as error:
         where = f"[{at.rstrip('.')}] " if at else ""
         raise SettingValueError(f"{where}{error}") from None
-    except TypeError:
-        missing = [
-            field.name
-            for field in fields
-            if field.name not in values
-            and field.default is dataclasses.MISSING
-            and field.default_factory is dataclasses.MISSING
-        ]
-        raise SettingTypeError(f"[{at.rstrip('.')}] lacks {', '.join(missing)}; add it") from None
 
 
 def _value(hint: Any, value: Any, name: str) -> Any:

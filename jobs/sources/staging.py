@@ -6,7 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -169,14 +169,11 @@ def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fo
 
 def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
     """The lines of all inputs, counted by one query; copies are searched only where it counts some."""
-    counts = reduce(_with_rows_of, map(_line_counts, inputs)).collect()
+    union = partial(DataFrame.unionByName, allowMissingColumns=True)
+    counts = reduce(union, map(_line_counts, inputs)).collect()
     return tuple(
         _reconciled(spark, source, [row for row in counts if row["input"] == source.name]) for source in inputs
     )
-
-
-def _with_rows_of(counts: DataFrame, other: DataFrame) -> DataFrame:
-    return counts.unionByName(other, allowMissingColumns=True)
 
 
 def _line_counts(written: _Written) -> DataFrame:
