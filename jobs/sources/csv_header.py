@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from jobs.errors import InputUnreadableError
 
 LONGEST_HEADER = 65_536  # bytes
-_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def header_in(file: str, head: bytes, wanted: Sequence[str]) -> str | None:
@@ -42,18 +41,11 @@ def columns_of(header: str) -> list[str]:
 
 def _check_header(file: str, header: str, wanted: Sequence[str]) -> None:
     names = columns_of(header)
-    for delimiter, what in _OTHER_DELIMITERS.items():
-        if not _some(names, wanted) and _some(header.split(delimiter), wanted):
-            raise InputUnreadableError(f"{file} has {what} between its columns; write it with commas")
-    if not _some(names, wanted) or header.count('"') % 2:
+    if not {name.strip(' "') for name in names} & set(wanted) or header.count('"') % 2:
         raise InputUnreadableError(
-            f"the first line of {file} is not a header with columns such as {', '.join(wanted[:2])}; add one,"
-            " or map the site's own names in [inputs.sends.fields]"
+            f"the first line of {file} is not a header of columns such as {','.join(wanted[:2])}, with commas"
+            " between them; add one, or map the site's own names in [inputs.sends.fields]"
         )
     twice = next((name for name in names if names.count(name) > 1 and name in wanted), None)
     if twice is not None:
         raise InputUnreadableError(f"{file} has the column {twice!r} twice; rename one of them")
-
-
-def _some(names: Iterable[str], wanted: Sequence[str]) -> bool:
-    return bool({name.strip(' "') for name in names} & set(wanted))

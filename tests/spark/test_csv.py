@@ -127,10 +127,12 @@ def test_each_file_is_read_under_its_own_header(spark: SparkSession, tmp_path: P
 @pytest.mark.parametrize(
     ("first", "sentence"),
     [
-        (HEAD.replace(",", ";"), "has semicolons between its columns; write it with commas"),
-        (HEAD.replace(",", "\t"), "has tabs between its columns; write it with commas"),
+        (
+            HEAD.replace(",", ";"),
+            "is not a header of columns such as client_id,producer_group, with commas between them",
+        ),
         (f"{HEAD},seq", "has the column 'seq' twice; rename one of them"),
-        (record(1), "is not a header with columns such as client_id, producer_group; add one, or map"),
+        (record(1), "is not a header of columns such as client_id,producer_group, with commas"),
         (HEAD[:-1] + '"', "is not a header"),
         ("x" * 70_000, "is not a header"),
     ],
