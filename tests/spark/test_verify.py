@@ -35,6 +35,10 @@ SENDS = [
     *of("logs-own-ladder", attempt(NOON, 1, latency_ms=700)),
     *of("logs-lost", attempt(NOON, 1, REFUSED)),
     *of("logs-too-early", attempt(NOON, 1, REFUSED), version="4.9.8"),
+    # An isolation lasts at midnight.
+    *of("late", attempt(at(D1, "23:59:59"), 1, FAILED), attempt(at(D2, "00:00:03"), 3), version="4.9.8"),
+    *of("next-day", attempt(at(D2, "12:00:00"), 1)),
+    *of("elsewhere", attempt(at(D2, "12:00:00"), 1, cluster="north")),
 ]
 FLAG: dict[str, Any] = {"reachable": True}
 UPDATES = [
@@ -50,6 +54,7 @@ UPDATES = [
     *of("removed", update(NOON + 1, 2, 600_000), change("REMOVE", NOON + 2_001, 3)),
     *of("unexplained", update(NOON + 1, 2, 10_000, **FLAG)),
     *of("not-written", update(NOON, 2, **FLAG), update(NOON + 100, 4, **FLAG)),
+    *of("late", update(at(D1, "23:59:59.001"), 2, 600_000), update(at(D2, "00:00:03.001"), 4)),
 ]
 
 
@@ -92,10 +97,9 @@ LOGS = {
 @pytest.fixture(scope="module")
 def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
     made = Site(spark, tmp_path_factory.mktemp("verify"))
-    made.log([*SENDS, *of("next-day", attempt(at(D2, "12:00:00"), 1))])
+    made.log(SENDS)
     write_lines(made.folder / "fault_item_updates" / "updates.jsonl", UPDATES)
-    made.run(D1)
-    made.run(D2)
+    made.run(D1, D2)
     for name, text in LOGS.items():
         file = made.folder / "logs" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -107,17 +111,17 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 def called(site: Site, *arguments: str, code: int = 0, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the command prints: with its exit code 0 the answer, else its sentence."""
+    """The answer that the command prints, if any, and the last line of its stderr, if any."""
     settings = ("--settings", f"{site.folder}/site.toml")
     assert cli.main(["verify", "--lake", str(site.lake), *settings, *arguments]) == code
     said = capsys.readouterr()
-    return said.err.strip().splitlines()[-1] if code else said.out
+    return "\n".join([said.out, *said.err.strip().splitlines()[-1:]])
 
 
 def checks(site: Site, source: str) -> dict[str, tuple[Any, ...]]:
-    """Written, replayed, matched, of another length, missed, extra, differing ms and cause by writer and broker."""
+    """Of the first day: written, replayed, matched, of another length, missed, extra, differing ms and cause."""
     names = ("written", "replayed", "matched", "other_length", "missed", "extra", "differing_ms", "cause")
-    rows = published_rows(site.lake / "replay_checks", [], {"source": source})
+    rows = published_rows(site.lake / "replay_checks", [], {"source": source, "event_date": D1})
     return {
         f"{row['writer'].removeprefix(f'{site.folder}/logs/')} {row['broker_name'][-1]}": tuple(row[n] for n in names)
         for row in rows
@@ -169,6 +173,7 @@ def test_each_recorded_producer_agrees_or_differs_for_its_reason(verified: Verif
         "removed a": (1, 1, 1, 0, 0, 0, 597_999, "REMOVED_ITEM"),
         "unexplained a": (1, 0, 0, 0, 1, 0, 10_000, "UNEXPLAINED"),
         "not-written a": (0, 1, 0, 0, 0, 1, 10_000, "UNEXPLAINED"),
+        "late a": (1, 1, 1, 0, 0, 0, 0, None),
     }
 
 
@@ -195,7 +200,7 @@ def test_the_answer_adds_up(verified: Verified) -> None:
     names = ("written", "matched", "other_length", "missed", "extra", "differing_ms")
     assert [answer[name] for name in names] == [sum(row[place] for row in rows) for place in (0, 2, 3, 4, 5, 6)]
     assert (answer["log_lines"], answer["bad_lines"]) == (19, 1)
-    assert (answer["switched_on"], answer["recorded"]) == (17, 8)
+    assert (answer["switched_on"], answer["recorded"]) == (18, 9)
     assert sum(answer["causes"].values()) == sum(row[-1] is not None for row in rows)
     assert answer["causes"]["UNEXPLAINED"] == 2
     writes = [sum(each[name] for name in ("missed", "extra", "other_length")) for each in answer["worst"]]
@@ -222,60 +227,50 @@ def test_lines_of_logs_are_counted_and_bad_ones_are_in_quarantine(verified: Veri
 def test_a_run_again_without_logs_keeps_what_was_recorded(
     site: Site, verified: Verified, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = called(site, "--date", str(D1), capsys=capsys)
+    """A condition that holds ends it with its code, after the tables are published."""
+    conditions = ("--fail-on", "unexplained", "--fail-on", "differing>8")
+    text = called(site, "--date", str(D1), *conditions, code=7, capsys=capsys)
+    assert text.endswith("\nfaultline: --fail-on held: unexplained 2, differing 9; the tables are published")
     assert checks(site, "RECORDED") == verified.recorded
     assert checks(site, "CLIENT_LOG") == {}
     assert published_rows(site.lake / "quarantine", ["reason"], {"source": "fault_item_logs"}) == []
-    assert "of 11 writes replayed alike" in text
-    for line in ("off (PG)", "OTHER_SWITCH (1): it isolates", "9 of 17 producers with the switch on recorded nothing"):
+    assert "of 12 writes replayed alike" in text
+    for line in ("off (PG)", "OTHER_SWITCH (1): it isolates", "9 of 18 producers with the switch on recorded nothing"):
         assert line in text
 
 
 @pytest.mark.usefixtures("same_session", "verified")
-def test_a_condition_ends_with_its_code(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    day = ("--date", str(D1))
-    sentence = called(site, *day, "--fail-on", "unexplained", "--fail-on", "differing>8", code=7, capsys=capsys)
-    assert sentence == "faultline: --fail-on held: unexplained 2, differing 9; the tables are published"
-    sentence = called(site, *day, "--fail-on", "incident", code=2, capsys=capsys)
-    assert sentence.startswith(
-        "faultline: --fail-on 'incident' is not a condition; give differing, unexplained, or one"
-    )
-
-
-@pytest.mark.usefixtures("same_session", "verified")
 def test_what_cannot_be_compared_is_refused(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "nothing to compare with: lake" in called(site, "--date", str(D2), code=3, capsys=capsys)
+    north = ("--date", str(D2), "--cluster", "north")
+    assert "nothing to compare with: lake" in called(site, *north, code=3, capsys=capsys)
     assert "has no sends of it" in called(site, "--date", "2026-03-09", code=3, capsys=capsys)
     assert "no file in" in called(site, "--date", str(D2), "--client-logs", str(tmp_path), code=3, capsys=capsys)
+    sentence = called(site, *north, "--fail-on", "incident", code=2, capsys=capsys)
+    assert "faultline: --fail-on 'incident' is not a condition; give differing, unexplained, or one" in sentence
     assert cli.main(["verify", "--lake", str(tmp_path / "none"), "--date", str(D1)]) == 3
     assert "holds no published day; run faultline nightly first" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.usefixtures("same_session")
+@pytest.mark.usefixtures("same_session", "verified")
 def test_a_cluster_is_compared_with_its_own_evening_and_its_own_lines(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An isolation lasts at midnight; a log is of cluster main, whose clients alone may have written it."""
-    night = Site(spark, tmp_path)
-    sends = [attempt(at(D1, "23:59:59"), 1, FAILED), attempt(at(D2, "00:00:03"), 3)]
-    north = attempt(at(D2, "12:00:00"), 1, cluster="north")
-    night.log([*of("late", *sends, version="4.9.8"), *of("elsewhere", north)])
-    updates = [update(at(D1, "23:59:59.001"), 2, 600_000), update(at(D2, "00:00:03.001"), 4)]
-    write_lines(tmp_path / "fault_item_updates" / "updates.jsonl", of("late", *updates))
-    night.run(D1, D2)
+    """A log is of cluster main, whose clients alone may have written it."""
     log = tmp_path / "rocketmq_client.log"
     log.write_text(isolated().replace("2026-03-01", "2026-03-02"), encoding="utf-8")
-    (tmp_path / "site.toml").write_text(f'lake = "{night.lake}"\n')
+    (tmp_path / "site.toml").write_text(f'lake = "{site.lake}"\n')
     logs = ("verify", "--settings", str(tmp_path / "site.toml"), "--date", str(D2), "--client-logs", str(log))
+
+    def compared(*columns: str) -> list[dict[str, Any]]:
+        return published_rows(site.lake / "replay_checks", ["cluster", "writer", *columns], {"event_date": D2})
+
     assert cli.main([*logs, "--cluster", "north"]) == 0
-    assert published_rows(night.lake / "replay_checks", ["cluster", "writer"], {}) == [
-        {"cluster": "north", "writer": str(log)}
-    ]
+    assert compared() == [{"cluster": "north", "writer": str(log)}]
     assert cli.main([*logs, "--cluster", "south"]) == 3
     assert "name another with --cluster: 'main', 'north'" in capsys.readouterr().err
     assert cli.main([*logs]) == 0  # the lake that settings name stays beside logs that an option names
-    assert published_rows(night.lake / "replay_checks", ["cluster", "writer", "differing_ms", "cause"], {}) == [
+    assert compared("differing_ms", "cause") == [
         {"cluster": "main", "writer": str(log), "differing_ms": 10_000, "cause": "UNKNOWN_CLIENT"},
         {"cluster": "main", "writer": "late", "differing_ms": 1, "cause": None},
     ]
