@@ -47,12 +47,10 @@ LOG = [
 
 @pytest.fixture(scope="module")
 def nights(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Three nights in order; nothing was sent on the second day."""
+    """Three nights in order, by one command; nothing was sent on the second day."""
     site = Site(spark, tmp_path_factory.mktemp("nights"))
     site.log(LOG)
-    site.run(D1)
-    site.run(D2, allow_empty=True)
-    site.run(D3)
+    site.run(D1, D2, D3, allow_empty=True)
     return site
 
 
