@@ -65,6 +65,15 @@ TWO_BROKERS = [
 """y appears on a at 100 and on b at 130; b drops it at 250 and a at 300."""
 
 
+ONE = [members("x", 0, 900)]
+
+
+def test_a_group_that_no_broker_listed_has_no_event() -> None:
+    lives = [Lifetime("x", at(10), at(200), ended=True)]
+    assert seen(GroupFacts(lifetimes=lives)) == []
+    assert seen(GroupFacts(lifetimes=lives, member_lists=ONE)) != []
+
+
 def test_members_come_and_go_as_the_first_and_the_last_broker_show_it() -> None:
     assert seen(GroupFacts(member_lists=TWO_BROKERS)) == [
         ("JOINED", "y", None, 100, 130),
@@ -159,7 +168,7 @@ def test_a_broker_that_restarts_without_a_client_has_not_noticed_that_it_left() 
 
 def test_a_broker_that_refuses_or_was_silent_at_midnight_is_not_a_change() -> None:
     unheard = [Unheard("a", "BROKERS_REFUSE", at(50), at(90)), Unheard("b", "BROKERS_SILENT", at(0), at(90))]
-    assert seen(GroupFacts(unheard=unheard)) == []
+    assert seen(GroupFacts(member_lists=ONE, unheard=unheard)) == []
 
 
 def test_routes_change_for_all_topics_at_once_but_not_by_an_answer_without_queues() -> None:
@@ -167,7 +176,9 @@ def test_routes_change_for_all_topics_at_once_but_not_by_an_answer_without_queue
     blip = Topic("E", at(0), at(900), (ROUTES[0], empty, ROUTES[2]), None)
     retry = Topic("%RETRY%g", at(0), at(900), ROUTES, None)
     (away, *_) = found = joined_changes(
-        changes(GroupFacts(topics=[TOPIC, Topic("U", at(0), at(900), ROUTES, None), blip, retry]), DAY)
+        changes(
+            GroupFacts(member_lists=ONE, topics=[TOPIC, Topic("U", at(0), at(900), ROUTES, None), blip, retry]), DAY
+        )
     )
     assert [(change.topics, change.start_ms) for change in found] == [(("T", "U"), at(210)), (("T", "U"), at(240))]
     assert (away.kind, away.broker_names, away.acts_from_ms) == ("ROUTE_CHANGED", ("b",), at(200))
@@ -175,7 +186,9 @@ def test_routes_change_for_all_topics_at_once_but_not_by_an_answer_without_queue
 
 def test_queues_given_up_to_set_their_offsets() -> None:
     drops = [Refusal("T", "a", number, at(50 + number), "DROPPED") for number in range(3)]
-    (event,) = joined_changes(changes(GroupFacts(refusals=[*drops, Refusal("T", "a", 9, at(70), "LOCK_FAILED")]), DAY))
+    (event,) = joined_changes(
+        changes(GroupFacts(member_lists=ONE, refusals=[*drops, Refusal("T", "a", 9, at(70), "LOCK_FAILED")]), DAY)
+    )
     assert (event.kind, event.topics, event.start_ms) == ("OFFSETS_RESET", ("T",), at(50))
 
 

@@ -57,7 +57,9 @@ class Change:
 
 
 def changes(facts: GroupFacts, day: Day) -> list[Change]:
-    """All changes of the day, by time."""
+    """All changes of the day, by time; none of a group that no broker listed, whose clients only logs show."""
+    if not facts.listed:
+        return []
     members = list(_membership(facts, day))
     return sorted(
         [
