@@ -86,8 +86,10 @@ TWO = [
     send(at(D1, f"12:00:{second}"), client_id="two", process_id=process, **OFF)
     for process, second in (("A", "00"), ("B", "10"), ("A", "40"), ("B", "50"))
 ]
+# A call that failed before it had a broker: no attempt of it is among the sends that the lake keeps.
+NO_BROKER = send(at(D1, "12:30:00"), 2, "MQClientException", client_id="nowhere", broker_name=None, invoke_id=1, **OFF)
 STORIES = [
-    *TROUBLES, *SLOW, *AVOIDED, *PRODUCERS, *SEND_ON, *TWO,
+    *TROUBLES, *SLOW, *AVOIDED, *PRODUCERS, *SEND_ON, *TWO, NO_BROKER,
     _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
 ]  # fmt: skip
 LINES = 64  # of which the settings let one be bad: 1/64, without any rounding
@@ -314,6 +316,7 @@ def test_a_recompute_ends_in_the_tables_of_a_run_with_the_input(both: Both, reco
         of_north = _comparable(_of_main(both.lake, table, "north"))
         assert of_north, table
         assert _comparable(_of_main(recomputed.lake, table)) == of_north, table
+    assert [row["client_id"] for row in _of_main(recomputed.lake, "send_calls") if row["attempts"] == 0] == ["nowhere"]
 
 
 def test_a_recompute_leaves_what_only_the_input_says(both: Both, recomputed: Recomputed) -> None:
