@@ -163,7 +163,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
         "  broker-a  14     6         15.0 s                         5",
         "  broker-b  8      1         4.5 s                          1",
     ]
-    assert story.first.section("Events") == [
+    assert story.first.section("Events:") == [
         "Events: brokers in trouble, producers that avoided them, and sends, UTC",
         (
             "  broker    what       from      bad for  producers hit  avoided by  until  after it answered  lost  saved"

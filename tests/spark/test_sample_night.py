@@ -152,11 +152,11 @@ def _in_the_terminal(night: Said) -> dict[str, int]:
         return [int(re.split(r"\s", row[at:])[0].replace(",", "")) for row in rows if row[at:].strip()[:1].isdigit()]
 
     (producers,) = re.findall(r"(\d+) isolations\)", night.out)
-    ((rebalances, moved, findings),) = re.findall(
-        r"(\d+) rebalances moved (\d+) queues; ([\d,]+) findings about them", night.out
+    ((changes, rebalances, moved, findings),) = re.findall(
+        r"(\d+) events; (\d+) rebalances moved (\d+) queues; ([\d,]+) findings about them", night.out
     )
     (isolating,) = re.findall(r"longest \((\d+) of 23", night.out)
-    events = night.section("Events")
+    events = night.section("Events:")
     of_events = [count for line in events if "    findings: " in line for count in re.findall(r"[A-Z] ([\d,]+)", line)]
     return {
         "send attempts": sum(column("Brokers", "sends")),
@@ -165,6 +165,7 @@ def _in_the_terminal(night: Said) -> dict[str, int]:
         "isolating producers": int(isolating),
         "events": sum(line.startswith("  broker-") for line in events),
         "findings about producers": sum(int(count.replace(",", "")) for count in of_events),
+        "events of groups": int(changes),
         "findings about groups": int(findings.replace(",", "")),
         "rebalances": int(rebalances),
         "queues moved": int(moved),
@@ -177,7 +178,7 @@ def _in_json(answer: dict[str, Any]) -> dict[str, int]:
     names = {
         "send attempts": "sends", "failed": "failures", "isolations": "isolations", "events": "events",
         "isolating producers": "isolating_producers", "findings about groups": "group_findings",
-        "rebalances": "rebalances", "queues moved": "moved",
+        "events of groups": "group_events", "rebalances": "rebalances", "queues moved": "moved",
     }  # fmt: skip
     return {
         **{name: counts[count] for name, count in names.items()},
@@ -192,7 +193,7 @@ def _on_the_page(lake: Path) -> dict[str, int]:
         name: [int(each.replace(",", "")) for each in re.findall(r"[\d,]+", text)] for name, text in tiles.items()
     }
     (isolations, producers), (rebalances, moved) = numbers["isolations"], numbers["rebalances"]
-    whole = ("send attempts", "events", "findings about producers", "findings about groups")
+    whole = ("send attempts", "events", "findings about producers", "events of groups", "findings about groups")
     return {
         **{name: numbers[name][0] for name in whole},
         "failed": numbers["attempts failed"][0],
@@ -214,6 +215,7 @@ def _in_sql(lake: Path) -> dict[str, int]:
         return int(answer[0][0])
 
     ((group_findings,),) = connection.sql("SELECT count(*) FROM allocation_findings").fetchall()
+    ((group_events,),) = connection.sql("SELECT count(*) FROM group_events").fetchall()
     return {
         "send attempts": ask("sum(sends)", "worst_brokers"),
         "failed": ask("sum(failures)", "worst_brokers"),
@@ -221,6 +223,7 @@ def _in_sql(lake: Path) -> dict[str, int]:
         "isolations": ask("count(*)", "broker_isolations"),
         "isolating producers": ask("count(DISTINCT (client_id, producer_group))", "broker_isolations"),
         "findings about producers": ask("count(*)", "night_findings"),
+        "events of groups": group_events,
         "findings about groups": group_findings,
         "rebalances": ask("sum(rebalances)", "flapping_groups"),
         "queues moved": ask("sum(queues_moved)", "flapping_groups"),
