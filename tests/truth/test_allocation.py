@@ -66,7 +66,7 @@ _MEMBERS, _QUEUES = "members that no capture shows", "queues that no capture sho
 RESULT_LINES = {
     "4.7.1-mini": (159, {_MEMBERS: 38, _QUEUES: 5}),
     "4.9.8": (617, {_MEMBERS: 84, _QUEUES: 9}),
-    "5.3.3": (755, {_MEMBERS: 39, "OFFSET_UNKNOWN": 2, "STALE_ROUTE": 1}),
+    "5.3.3": (755, {_MEMBERS: 39, "OFFSET_UNKNOWN": 2, "REBALANCE_NOT_RUN": 1}),
 }
 """Lines of each recording that match, and why the others do not."""
 
