@@ -114,10 +114,10 @@ def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList
         (after.start_ms, before.last_answer_ms)
         for lists in by_broker
         for before, after in pairwise(lists)
-        if before.end_ms == after.start_ms
+        if start_ms - EXPIRES_MS <= after.start_ms <= start_ms
+        and before.end_ms == after.start_ms
         and client_id in before.client_ids
         and client_id not in after.client_ids
-        and start_ms - EXPIRES_MS <= after.start_ms <= start_ms
     ]
     first_ms, before_ms = min(drops, default=(start_ms, max(start_ms - HEARTBEAT_MS, day.start_ms)))
     return Change(

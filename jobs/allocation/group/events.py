@@ -105,16 +105,16 @@ def _absorbed(silent: Change, others: Sequence[Change]) -> Iterator[Change]:
     for change in meanwhile:
         if change.kind == GroupEventKind.ROUTE_CHANGED and {*change.broker_names} <= {*silent.broker_names}:
             yield change
-        back = [
-            other
-            for other in others
-            if other.kind == GroupEventKind.JOINED
-            and other.happened_ms is None
-            and other.client_ids == change.client_ids
-            and change.start_ms < other.start_ms <= silent.acts_until_ms + HEARTBEAT_MS
-        ]
-        if change.kind == GroupEventKind.LEFT and back:
-            yield from (change, back[0])
+        elif change.kind == GroupEventKind.LEFT:
+            back = [
+                other
+                for other in others
+                if change.start_ms < other.start_ms <= silent.acts_until_ms + HEARTBEAT_MS
+                and other.kind == GroupEventKind.JOINED
+                and other.happened_ms is None
+                and other.client_ids == change.client_ids
+            ]
+            yield from (change, back[0]) if back else ()
 
 
 def _runs(changes: Iterable[Change]) -> list[Change]:
