@@ -70,7 +70,7 @@ def read_groups(published: Published) -> GroupRows:
     Raises:
         LakeError: a table cannot be read.
     """
-    columns = ["consumer_group", *QUEUE, "kind", "cause", "start_ms", "end_ms", "event_id", "sentence"]
+    columns = ["consumer_group", *QUEUE, "kind", "basis", "cause", "start_ms", "end_ms", "event_id", "sentence"]
     owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
     return GroupRows(
         published.rows(GROUP_EVENTS, GROUP_EVENTS.schema.fieldNames()).to_pylist(),
@@ -128,9 +128,12 @@ def gravest_events(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any
 
 
 def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
-    """Those that no event tells, longest first; the sentence is that of the longest finding."""
+    """Those that no event tells, longest first; the sentence is that of the longest finding.
+
+    An event tells of queues; that a group has no consumer for hours, or a topic no route, stands for itself.
+    """
     alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for finding in (finding for finding in findings if finding["event_id"] is None):
+    for finding in (row for row in findings if row["event_id"] is None or row["basis"] == "EXPECTED"):
         alike[finding["consumer_group"], finding["kind"], finding["cause"]].append(finding)
     kinds = [
         FindingKind(

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from jobs.tables import Table
 
 _MINUTE_MS = 60_000
+_FAR_MS = 2**62
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,10 @@ class Window:
     def rows_within(self, table: Table) -> pc.Expression | None:
         """Rows that overlap the window; None for tables whose rows are of a whole day."""
         columns = table.schema.fieldNames()
-        if "settled_ms" in columns:  # unknown of some
-            start = pc.field("start_ms")
-            end = pc.coalesce(pc.field("settled_ms"), pc.field("noticed_until_ms"), start)
+        if "settled_ms" in columns:  # null: it goes on to 24:00, or owners are not known
+            start, goes_on = pc.field("start_ms"), pc.is_valid(pc.field("unowned_queues"))
+            shown = pc.coalesce(pc.field("noticed_until_ms"), start)
+            end = pc.coalesce(pc.field("settled_ms"), pc.if_else(goes_on, pc.scalar(_FAR_MS), shown))
         elif "start_ms" in columns:
             start, end = pc.field("start_ms"), pc.field("end_ms")
         elif "bad_from_ms" in columns:

@@ -12,7 +12,7 @@ import pytest
 from jobs.answers.digest import Digest, Kind, digests, digests_of
 from jobs.answers.digest_text import night_text, nights_text
 from jobs.answers.published import open_published
-from jobs.answers.troubled_groups import FindingKind, Group
+from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds
 from jobs.cli import main as cli
 from jobs.errors import InputMissingError
 from jobs.tables import BROKER_WINDOWS, ISOLATION_INTERVALS, PRODUCER_DAYS, RUN_LOG
@@ -469,6 +469,20 @@ def test_groups_stand_for_producers_that_are_more_than_fit(producers: int, group
             "  group         host   client  isolated (sum over brokers)  isolations  client id",
             "  g [team\\x1b]  h\\x1b  ?       59.9 s                       1           h\\x1b@p",
         ]
+
+
+def test_an_event_tells_of_queues_but_not_that_a_group_has_no_consumer_for_hours() -> None:
+    finding = {
+        "consumer_group": "g",
+        "cause": "NONE_NEEDED",
+        "start_ms": 0,
+        "end_ms": 9,
+        "sentence": "",
+        "event_id": "e",
+    }
+    of_queue = finding | {"kind": "UNASSIGNED", "basis": "OBSERVED"}
+    of_group = finding | {"kind": "GROUP_WITHOUT_CONSUMERS", "basis": "EXPECTED"}
+    assert [kind.kind for kind in finding_kinds([of_queue, of_group])] == ["GROUP_WITHOUT_CONSUMERS"]
 
 
 def test_groups_and_their_findings_in_words() -> None:

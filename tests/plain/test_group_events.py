@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -107,6 +108,21 @@ def test_a_log_that_ends_long_before_is_not_the_clients_end() -> None:
     assert seen(facts)[1] == ("LEFT", "y", None, 250, 300)
 
 
+def test_a_log_that_ends_near_midnight_may_go_on_tomorrow() -> None:
+    lists = [members("xy", 0, 86_350), members("x", 86_350, 86_400)]
+    for last_s in (86_300, 86_400):
+        facts = GroupFacts(member_lists=lists, lifetimes=[Lifetime("y", at(0), at(last_s), ended=False)])
+        assert [kind for kind, *_ in seen(facts)] == ["LEFT"]
+
+
+def test_a_start_is_told_once_however_late_a_broker_shows_it() -> None:
+    facts = GroupFacts(
+        member_lists=[members("x", 0, 100), members("xy", 700, 900)],
+        lifetimes=[Lifetime("y", at(300), at(900), ended=False)],
+    )
+    assert seen(facts) == [("JOINED", "y", 300, 700, 700)]
+
+
 def test_a_restart_between_two_captures_is_known_from_the_log_alone() -> None:
     lives = [Lifetime("x", at(0), at(200), ended=False), Lifetime("x", at(230), at(900), ended=False)]
     facts = GroupFacts(member_lists=[members("x", 0, 900)], lifetimes=lives)
@@ -125,6 +141,11 @@ def test_the_first_lists_are_a_change_only_if_the_day_before_is_known() -> None:
 def test_what_happened_while_nobody_was_asked_shows_afterwards() -> None:
     lists = [members("x", 0, 100), members("xy", 500, 900)]
     assert seen(GroupFacts(member_lists=lists)) == [("JOINED", "y", None, 500, 500)]
+
+
+def test_after_a_gap_brokers_answer_one_after_the_other() -> None:
+    lists = [members("xz", 0, 100), members("x", 500, 900), MemberList("b", ("x", "z"), at(500.04), at(900), at(890))]
+    assert seen(GroupFacts(member_lists=lists)) == []
 
 
 def test_clients_that_start_within_the_time_between_rebalances_are_one_event() -> None:
@@ -161,6 +182,32 @@ def test_a_silent_broker_takes_in_its_routes_and_the_members_that_come_back_to_i
     assert [kind for kind, *_ in seen(GroupFacts(member_lists=gone, unheard=silent))] == ["BROKERS_UNREACHABLE", "LEFT"]
 
 
+def test_a_client_that_a_healthy_broker_drops_has_left() -> None:
+    """b is away for 5 s; a answers all the time, and y is on no list for 30 s."""
+    lists = [
+        members("xy", 0, 270), members("x", 270, 300), members("xy", 300, 900),
+        members("xy", 0, 200, "b"), members("x", 205, 300, "b"), members("xy", 300, 900, "b"),
+    ]  # fmt: skip
+    facts = GroupFacts(member_lists=lists, unheard=[Unheard("b", "BROKERS_SILENT", at(200), at(205))])
+    assert [kind for kind, *_ in seen(facts)] == ["BROKERS_UNREACHABLE", "LEFT", "JOINED"]
+
+
+def test_brokers_are_one_change_if_they_fall_silent_and_come_back_together() -> None:
+    unheard = [
+        Unheard("dead", "BROKERS_SILENT", at(0), at(86_400)),  # at 00:00 already
+        Unheard("z", "BROKERS_SILENT", at(600), at(86_400)),
+        Unheard("a", "BROKERS_SILENT", at(3_600), at(3_660)),
+        Unheard("b", "BROKERS_SILENT", at(3_610), at(3_690)),
+    ]
+    found = joined_changes(changes(GroupFacts(member_lists=ONE, unheard=unheard), DAY))
+    assert [(change.broker_names, change.noticed_until_ms) for change in found] == [
+        (("z",), None), (("a", "b"), at(3_690)),
+    ]  # fmt: skip
+    assert [found[0].acts_at(at(second)) for second in (610, 681, 682, 40_000)] == [True, True, False, False]
+    (event, _), _ = with_events(found, [], [], owners_known=[], consumer_group="g", day=DAY)
+    assert event_sentence("g", event).startswith("g: z did not answer until 24:00; ")
+
+
 def test_a_broker_that_restarts_without_a_client_has_not_noticed_that_it_left() -> None:
     lists = [*TWO_BROKERS[:3], members("xy", 0, 150, "b"), members("x", 180, 900, "b")]
     assert seen(GroupFacts(member_lists=lists))[-1] == ("LEFT", "y", None, 300, 300)
@@ -184,6 +231,13 @@ def test_routes_change_for_all_topics_at_once_but_not_by_an_answer_without_queue
     assert (away.kind, away.broker_names, away.acts_from_ms) == ("ROUTE_CHANGED", ("b",), at(200))
 
 
+def test_a_route_that_changed_at_midnight() -> None:
+    before = (RoutedBroker("a", 4),)
+    at_midnight = Topic("T", at(0), at(900), (Route((RoutedBroker("a", 8),), at(0), at(900), at(890)),), before)
+    (event,) = joined_changes(changes(GroupFacts(member_lists=ONE, topics=[at_midnight]), DAY))
+    assert (event.kind, event.start_ms) == ("ROUTE_CHANGED", at(0))
+
+
 def test_queues_given_up_to_set_their_offsets() -> None:
     drops = [Refusal("T", "a", number, at(50 + number), "DROPPED") for number in range(3)]
     (event,) = joined_changes(
@@ -203,13 +257,18 @@ def missing(since: float, until: float, cause: str = "REBALANCE_NOT_RUN", queue_
     )  # fmt: skip
 
 
-def told(findings: Sequence[Finding], *, is_observed: bool = True) -> tuple[list[GroupEvent], list[Finding]]:
+ALWAYS = [(at(0), at(86_400))]
+
+
+def told(
+    findings: Sequence[Finding], known: Sequence[tuple[int, int]] = ALWAYS
+) -> tuple[list[GroupEvent], list[Finding]]:
     moves = [
         Rebalance("T", at(100), "JOINED", ("y",), (), 4, 2, 2),
         Rebalance("%RETRY%g", at(100), "JOINED", (), (), 1, 1, 1),
     ]
     return with_events(
-        [JOIN, STOP], findings, moves, is_observed=is_observed, consumer_group="g", day=DAY
+        [JOIN, STOP], findings, moves, owners_known=known, consumer_group="g", day=DAY
     )  # fmt: skip
 
 
@@ -225,6 +284,27 @@ def test_a_trouble_with_two_causes_is_one_trouble() -> None:
     parts = [missing(100, 130), missing(130, 150, "UNEXPLAINED")]
     (joins, _), left = told(parts)
     assert (joins.unowned_ms, joins.causes, len(left)) == (50_000, ("REBALANCE_NOT_RUN", "UNEXPLAINED"), 2)
+
+
+def test_what_several_clients_lack_is_one_time_of_the_queue() -> None:
+    (joins, _), _ = told([missing(100, 130, ids="x"), missing(100, 130, ids="y"), missing(120, 140, ids="z")])
+    assert (joins.unowned_queues, joins.unowned_ms, len(joins.queues)) == (1, 40_000, 2)
+
+
+def test_what_lasts_for_another_reason_is_not_the_changes() -> None:
+    lasting = [missing(20, 100, "MIXED_STRATEGIES"), missing(100, 110), missing(110, 400, "MIXED_STRATEGIES")]
+    (joins, _), left = told(lasting)
+    assert (joins.unowned_ms, joins.causes) == (10_000, ("REBALANCE_NOT_RUN",))
+    assert [finding.event_id for finding in left] == [None, joins.event_id, None]
+
+
+def test_a_queue_whose_owner_changes_while_it_has_none_is_one_trouble() -> None:
+    """Each part is shorter than two rebalances, all of them together are not."""
+    parts = [missing(100 + 20 * part, 120 + 20 * part) for part in range(4)]
+    parts = [replace(part, owners_expected=(f"c{place}",)) for place, part in enumerate(parts)]
+    (joins, stops), left = told(parts)
+    assert {finding.event_id for finding in left} == {joins.event_id}
+    assert (len(left), joins.unowned_ms, stops.unowned_ms) == (4, 80_000, 0)
 
 
 def test_a_trouble_belongs_to_the_change_of_its_client_else_to_the_last_one() -> None:
@@ -253,10 +333,10 @@ def test_a_group_without_consumers_names_the_stop_that_left_it_so() -> None:
 
 
 def test_owners_that_nobody_knows_are_not_counted() -> None:
-    (joins, _), _ = told([], is_observed=False)
+    (joins, _), _ = told([], [(at(0), at(89)), (at(200), at(300))])
     assert (joins.unowned_queues, joins.misplaced_ms, joins.settled_ms) == (None, None, None)
     assert event_sentence("g", joins) == (
-        "g: y joined, and the last broker showed it 35.0 s later; no answer or log shows who owned its queues"
+        "g: y joined, first listed 5.0 s later; no answer or log shows who owned its queues"
     )
 
 
@@ -268,7 +348,7 @@ def test_a_trouble_until_midnight_is_not_settled() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (STOP, "g: z stopped, and the last broker showed it 2.0 s later"),
+        (STOP, "g: z stopped, and the last broker dropped it 2.0 s later"),
         (
             Change(GroupEventKind.LEFT, None, at(5), at(6), 0, 0, client_ids=("p", "q", "r", "s", "t")),
             "g: p, q, r and 2 more left, nothing shows why",
@@ -285,5 +365,5 @@ def test_a_trouble_until_midnight_is_not_settled() -> None:
     ],
 )
 def test_an_event_in_words(change: Change, words: str) -> None:
-    (event,), _ = with_events([change], [], [], is_observed=True, consumer_group="g", day=DAY)
+    (event,), _ = with_events([change], [], [], owners_known=[(0, at(86_400))], consumer_group="g", day=DAY)
     assert event_sentence("g", event) == words

@@ -45,6 +45,19 @@ def test_a_consumer_that_took_leave_of_its_brokers_stopped() -> None:
     assert holdings(day) == [("x", 0, 2_000, 50_000)]
 
 
+def test_two_consumers_of_one_process_that_took_leave_stopped() -> None:
+    leave = [Event("UNREGISTERED", 48_000, "G"), Event("UNREGISTERED", 48_100, "G")]
+    lines = [
+        started(1_000), client_made(1_000, "x"), started(1_500), client_made(1_500, "y", 1),
+        result(2_000, "x", 0), added(2_000), result(2_100, "y", 1), added(2_100, 1),
+    ]  # fmt: skip
+    assert lifetimes(walked([*lines, *leave], idle=[50_000])) == [
+        ("x", 1_000, 50_000, True),
+        ("y", 1_500, 50_000, True),
+    ]
+    assert lifetimes(walked(lines, idle=[50_000])) == [("x", 1_000, 50_000, False), ("y", 1_500, 50_000, False)]
+
+
 def test_a_start_more_than_five_seconds_before_the_first_client_is_of_the_process_before() -> None:
     """Then two run at once in that one, and no result says whose the queue is."""
     day = walked(killed_and_started_at(94_999), idle=[50_000, 110_000])

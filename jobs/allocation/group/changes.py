@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from jobs.allocation.group.flapping import REBALANCE_MS
-from jobs.allocation.group.known import GroupFacts, Lifetime, MemberList, Silence, Topic, Unheard
+from jobs.allocation.group.known import GroupFacts, Lifetime, MemberList, Refusal, Route, Silence, Topic, Unheard
 from jobs.allocation.group.ownership import EXPIRES_MS
-from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
+from jobs.intervals.of_lists import covered_parts, grouped, in_time
 from jobs.kinds import GroupCause, GroupEventKind
 from jobs.tables.day import Day
 from udfs.strategy import RETRY_TOPIC
@@ -18,6 +18,9 @@ ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
 HEARTBEAT_MS = 30_000  # ClientConfig.heartbeatBrokerInterval
 SETTLES_MS = 2 * REBALANCE_MS
 """A difference shorter than this is part of every rebalance."""
+RECOVERS_MS = HEARTBEAT_MS + ROUTE_POLL_MS + REBALANCE_MS
+"""After this clients have told a broker that came back of themselves, know its queues, and have allocated them."""
+_ROUND_MS = 1_000  # a collector asks all brokers about one group within this time
 _SPREAD_MS = 60_000  # a client that joined has reached every broker
 SETS_OFFSET_MS = 10_000  # MQClientInstance.resetOffset, DefaultMQPushConsumerImpl.pullMessage
 _STOP_MS = 1_000  # a client starts to stop before it writes its last line
@@ -31,12 +34,14 @@ class Change:
         kind: what changed.
         happened_ms: when, by the client's log; None = no log shows it.
         noticed_from_ms: first broker's answer that shows it; None = none does.
-        noticed_until_ms: answer of the last broker that shows it; of silent brokers, when all answered again.
+        noticed_until_ms: answer of the last broker that shows it; of silent brokers, when all answered
+            again (None = not on this day).
         acts_from_ms: queues may change owner from here on: the last answer without the change, or its log line.
         acts_until_ms: clients have noticed, and allocated queues twice.
         client_ids: clients that came, went, or paused.
         broker_names: brokers that did not answer, or whose queues changed.
         topics: topics whose route or offsets changed.
+        dropped_by: brokers whose next list lacks the client; not those that were silent in between.
     """
 
     kind: GroupEventKind
@@ -48,12 +53,21 @@ class Change:
     client_ids: tuple[str, ...] = ()
     broker_names: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    dropped_by: tuple[str, ...] = ()
 
     @property
     def start_ms(self) -> int:
-        """When it happened, else when a broker showed it."""
-        known = (self.happened_ms, self.noticed_from_ms, self.acts_from_ms)
-        return next(instant for instant in known if instant is not None)
+        """When it happened or was first shown, whichever is earlier."""
+        known = [instant for instant in (self.happened_ms, self.noticed_from_ms) if instant is not None]
+        return min(known, default=self.acts_from_ms)
+
+    def acts_at(self, at_ms: int) -> bool:
+        """Whether queues may change owner by it; while a broker stays silent, nothing more happens."""
+        if not self.acts_from_ms <= at_ms <= self.acts_until_ms:
+            return False
+        return self.kind != GroupEventKind.BROKERS_UNREACHABLE or not (
+            self.start_ms + RECOVERS_MS < at_ms < (self.noticed_until_ms or self.acts_until_ms)
+        )
 
 
 def changes(facts: GroupFacts, day: Day) -> list[Change]:
@@ -65,8 +79,8 @@ def changes(facts: GroupFacts, day: Day) -> list[Change]:
         [
             *_with_logs(members, facts.lifetimes, facts.silences, day),
             *_silent_brokers(facts.unheard, facts.member_lists, day),
-            *_routes(facts.topics),
-            *_offsets(facts),
+            *_routes(facts.topics, day),
+            *_offsets(facts.refusals),
         ],
         key=lambda change: (change.start_ms, change.kind, change.client_ids, change.topics),
     )
@@ -80,8 +94,11 @@ def _membership(facts: GroupFacts, day: Day) -> Iterator[Change]:
     lists = [member_list for member_list in facts.member_lists if member_list.end_ms > member_list.start_ms]
     by_broker = {name: in_time(rows) for name, rows in grouped(lists, lambda row: row.broker_name).items()}
     before = {client_id for members in facts.members_before for client_id in members.client_ids}
-    is_known = bool(facts.members_before)
-    for start_ms, _, covering in covered_parts(lists):
+    is_known, covered_ms = bool(facts.members_before), day.start_ms
+    for start_ms, end_ms, covering in covered_parts(lists):
+        if start_ms > covered_ms and end_ms - start_ms <= _ROUND_MS:
+            continue  # after a time without lists one broker answers before the others
+        covered_ms = end_ms
         listed = {client_id for member_list in covering for client_id in member_list.client_ids}
         for client_id in sorted(listed - before) if is_known else ():
             yield _joined(client_id, start_ms, by_broker.values())
@@ -111,7 +128,7 @@ def _joined(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberLi
 def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList]], day: Day) -> Change:
     """The brokers that drop it one after another, up to the last one."""
     drops = [
-        (after.start_ms, before.last_answer_ms)
+        (after.start_ms, before.last_answer_ms, before.broker_name)
         for lists in by_broker
         for before, after in pairwise(lists)
         if start_ms - EXPIRES_MS <= after.start_ms <= start_ms
@@ -119,7 +136,7 @@ def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList
         and client_id in before.client_ids
         and client_id not in after.client_ids
     ]
-    first_ms, before_ms = min(drops, default=(start_ms, max(start_ms - HEARTBEAT_MS, day.start_ms)))
+    first_ms, before_ms, _ = min(drops, default=(start_ms, max(start_ms - HEARTBEAT_MS, day.start_ms), ""))
     return Change(
         GroupEventKind.LEFT,
         happened_ms=None,
@@ -128,6 +145,7 @@ def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList
         acts_from_ms=before_ms,
         acts_until_ms=start_ms + SETTLES_MS,
         client_ids=(client_id,),
+        dropped_by=tuple(sorted({broker_name for *_, broker_name in drops})),
     )
 
 
@@ -142,12 +160,17 @@ def _with_logs(
         client_id = change.client_ids[0]
         own, noticed_ms = lives.get(client_id, []), change.noticed_from_ms or change.acts_from_ms
         if change.kind == GroupEventKind.JOINED:
-            starts = [life for life in own if _is_near(life.lived_from_ms, noticed_ms - EXPIRES_MS, noticed_ms)]
+            starts = [life for life in own if (change.kind, life) not in shown and _has_started(life, noticed_ms, day)]
             shown |= {(change.kind, life) for life in starts}
             yield _at(change, change.kind, starts[-1].lived_from_ms) if starts else change
             continue
         until_ms = change.noticed_until_ms or noticed_ms
-        ends = [life for life in own if _is_near(life.lived_until_ms, noticed_ms - EXPIRES_MS, until_ms)]
+        ends = [
+            life
+            for life in own
+            if _is_near(life.lived_until_ms, noticed_ms - EXPIRES_MS, until_ms)
+            and (life.ended or life.lived_until_ms < day.end_ms - EXPIRES_MS)  # else its log may go on tomorrow
+        ]
         stands = [
             pause
             for pause in pauses.get(client_id, ())
@@ -187,6 +210,14 @@ def _end_of(life: Lifetime) -> GroupEventKind:
     return GroupEventKind.STOPPED if life.ended else GroupEventKind.KILLED
 
 
+def _has_started(life: Lifetime, noticed_ms: int, day: Day) -> bool:
+    """Whether the life is the one that a broker lists first at that time: it began shortly before, or goes on then."""
+    start_ms = life.lived_from_ms
+    if start_ms is None or not _is_near(start_ms, day.start_ms, noticed_ms):
+        return False
+    return life.lived_until_ms >= noticed_ms or start_ms >= noticed_ms - EXPIRES_MS
+
+
 def _is_near(at_ms: int | None, from_ms: int, until_ms: int) -> bool:
     return at_ms is not None and from_ms <= at_ms <= until_ms + _STOP_MS
 
@@ -197,29 +228,47 @@ def _at(change: Change, kind: GroupEventKind, at_ms: int | None) -> Change:
 
 
 def _silent_brokers(unheard: Iterable[Unheard], member_lists: Sequence[MemberList], day: Day) -> Iterator[Change]:
-    """Brokers that did not answer; one that was silent at 00:00 already, or refused, is not a change."""
-    silent = [broker for broker in unheard if broker.cause == GroupCause.BROKERS_SILENT]
-    for start_ms, end_ms in joined((broker.start_ms, broker.end_ms) for broker in silent):
-        names = {broker.broker_name for broker in silent if start_ms <= broker.start_ms < end_ms}
+    """Brokers that did not answer; one that was silent at 00:00 already, or refused, is not a change.
+
+    Several are one change if they fell silent within the time between two rebalances, and came back within two.
+    """
+    silent = [
+        broker for broker in unheard if broker.cause == GroupCause.BROKERS_SILENT and broker.start_ms > day.start_ms
+    ]
+    together: list[list[Unheard]] = []
+    for broker in in_time(silent):
+        alike = (
+            run
+            for run in together
+            if broker.start_ms - run[0].start_ms <= REBALANCE_MS and abs(broker.end_ms - run[0].end_ms) <= SETTLES_MS
+        )
+        run = next(alike, None)
+        if run is None:
+            together.append([broker])
+        else:
+            run.append(broker)
+    for run in together:
+        names = {broker.broker_name for broker in run}
+        start_ms, end_ms = run[0].start_ms, max(broker.end_ms for broker in run)
         before = (row.last_answer_ms for row in member_lists if row.broker_name in names and row.end_ms <= start_ms)
-        if start_ms > day.start_ms:
-            yield Change(
-                GroupEventKind.BROKERS_UNREACHABLE,
-                happened_ms=None,
-                noticed_from_ms=start_ms,
-                noticed_until_ms=end_ms,
-                acts_from_ms=max(before, default=start_ms),
-                acts_until_ms=end_ms + HEARTBEAT_MS + ROUTE_POLL_MS + REBALANCE_MS,
-                broker_names=tuple(sorted(names)),
-            )
+        yield Change(
+            GroupEventKind.BROKERS_UNREACHABLE,
+            happened_ms=None,
+            noticed_from_ms=start_ms,
+            noticed_until_ms=end_ms if end_ms < day.end_ms else None,
+            acts_from_ms=max(before, default=start_ms),
+            acts_until_ms=end_ms + RECOVERS_MS,
+            broker_names=tuple(sorted(names)),
+        )
 
 
-def _routes(topics: Iterable[Topic]) -> Iterator[Change]:
+def _routes(topics: Iterable[Topic], day: Day) -> Iterator[Change]:
     """Queues that a broker gained or lost; an answer without a route is not used by clients, and is a finding."""
     for topic in topics:
         if topic.topic.startswith(RETRY_TOPIC):
             continue
-        usable = [route for route in topic.routes if route.brokers and not route.trouble]
+        before_midnight = Route(topic.route_before, day.start_ms, day.start_ms, day.start_ms)
+        usable = [route for route in (before_midnight, *topic.routes) if route.brokers and not route.trouble]
         for before, after in pairwise(usable):
             names = {broker.broker_name for broker in {*(before.brokers or ())} ^ {*(after.brokers or ())}}
             if names:
@@ -235,10 +284,9 @@ def _routes(topics: Iterable[Topic]) -> Iterator[Change]:
                 )
 
 
-def _offsets(facts: GroupFacts) -> Iterator[Change]:
-    """Queues that clients gave up to set their offsets, by logs and by answers."""
-    drops = {(refusal.topic, refusal.at_ms) for refusal in facts.refusals if refusal.event == "DROPPED"}
-    drops |= {(queue.topic, answer.start_ms) for answer in facts.answered for queue in answer.queues if queue.dropped}
+def _offsets(refusals: Iterable[Refusal]) -> Iterator[Change]:
+    """Queues that clients gave up to set their offsets, by their logs."""
+    drops = {(refusal.topic, refusal.at_ms) for refusal in refusals if refusal.event == "DROPPED"}
     for topic, at_ms in sorted(drops):
         until_ms = at_ms + SETS_OFFSET_MS + SETTLES_MS
         yield Change(GroupEventKind.OFFSETS_RESET, at_ms, None, None, at_ms, until_ms, topics=(topic,))

@@ -24,6 +24,7 @@ from jobs.allocation.group.rebalances import Rebalance, of_one_view, rebalances
 from jobs.allocation.group.sentence import in_words, with_sentence
 from jobs.allocation.group.shares import Strategies, shares_at_midnight
 from jobs.allocation.group.strategy import group_strategy, is_named_before
+from jobs.intervals.of_lists import joined
 from jobs.settings.consumer_groups import GroupSettings
 from jobs.tables.day import Day
 
@@ -81,7 +82,9 @@ def group_day(
             *of_topics(facts.topics, day, max_staleness_ms),
         ],
         moves,
-        is_observed=bool(owned or in_sight),
+        owners_known=joined(
+            [*((row.start_ms, row.end_ms) for row in owned), *((row.start_ms, row.end_ms) for row in in_sight)]
+        ),
         consumer_group=consumer_group,
         day=day,
     )

@@ -11,7 +11,7 @@ from jobs.allocation.group.changes import HEARTBEAT_MS, SETTLES_MS, Change
 from jobs.allocation.group.finding import Finding
 from jobs.allocation.group.flapping import REBALANCE_MS
 from jobs.allocation.group.rebalances import Rebalance
-from jobs.intervals.of_lists import grouped, touching
+from jobs.intervals.of_lists import grouped, in_time, joined
 from jobs.kinds import GroupCause, GroupEventKind, GroupKind
 from jobs.tables.day import Day
 from udfs.strategy import RETRY_TOPIC
@@ -105,7 +105,7 @@ def _absorbed(silent: Change, others: Sequence[Change]) -> Iterator[Change]:
     for change in meanwhile:
         if change.kind == GroupEventKind.ROUTE_CHANGED and {*change.broker_names} <= {*silent.broker_names}:
             yield change
-        elif change.kind == GroupEventKind.LEFT:
+        elif change.kind == GroupEventKind.LEFT and {*change.dropped_by} <= {*silent.broker_names}:
             back = [
                 other
                 for other in others
@@ -158,7 +158,7 @@ def with_events(
     findings: Iterable[Finding],
     rebalances: Iterable[Rebalance],
     *,
-    is_observed: bool,
+    owners_known: Sequence[tuple[int, int]],
     consumer_group: str,
     day: Day,
 ) -> tuple[list[GroupEvent], list[Finding]]:
@@ -168,7 +168,7 @@ def with_events(
         changes: as `joined_changes` returns them.
         findings: all findings of the group.
         rebalances: of the group.
-        is_observed: answers or logs show owners of queues.
+        owners_known: when answers or logs show owners of queues.
         consumer_group: name of the group.
         day: the day.
     """
@@ -179,11 +179,13 @@ def with_events(
         is_short = run[-1].end_ms - run[0].start_ms < SETTLES_MS
         places = (_place(finding, changes, is_short=is_short) for finding in run)
         place = next((place for place in places if place is not None), None)
-        if place is None:
-            left += run
-            continue
-        troubles.setdefault(place, []).extend(finding for finding in run if finding.basis == "OBSERVED")
-        left += [] if is_short else [replace(finding, event_id=ids[place]) for finding in run]
+        for finding in run:
+            if place is None or not _is_told(finding, changes[place]):
+                left.append(finding)
+                continue
+            if finding.basis == "OBSERVED":
+                troubles.setdefault(place, []).append(finding)
+            left += [] if is_short else [replace(finding, event_id=ids[place])]
     moved = grouped(rebalances, lambda rebalance: _latest(changes, rebalance.changed_at_ms, (), rebalance.topic))
     events = [
         _event(
@@ -192,7 +194,10 @@ def with_events(
             troubles.get(place, []),
             sum(rebalance.moved for rebalance in moved.get(place, ()) if not rebalance.topic.startswith(RETRY_TOPIC)),
             day,
-            is_observed=is_observed,
+            is_observed=any(
+                from_ms <= change.acts_until_ms and until_ms >= change.acts_from_ms
+                for from_ms, until_ms in owners_known
+            ),
         )
         for place, change in enumerate(changes)
     ]
@@ -200,10 +205,25 @@ def with_events(
 
 
 def _of_one_trouble(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
-    """Findings that differ only in their cause, and follow one another without a pause."""
-    alike = grouped(findings, lambda finding: replace(finding, start_ms=0, end_ms=0, cause=""))
+    """Findings of one kind about one queue, else equal but for their cause, that touch or overlap."""
+    alike = grouped(
+        findings,
+        lambda finding: (
+            (finding.kind, finding.topic, finding.broker_name, finding.queue_id)
+            if finding.basis == "OBSERVED"
+            else replace(finding, start_ms=0, end_ms=0, cause="")
+        ),
+    )
     for rows in alike.values():
-        yield from touching(rows, lambda _: None)
+        for start_ms, end_ms in joined((finding.start_ms, finding.end_ms) for finding in rows):
+            yield [finding for finding in in_time(rows) if start_ms <= finding.start_ms < end_ms]
+
+
+def _is_told(finding: Finding, change: Change) -> bool:
+    """Whether a part of a trouble comes from the change: not what began before it, or lasts for another reason."""
+    if finding.basis != "OBSERVED":
+        return True
+    return finding.start_ms >= change.acts_from_ms and finding.cause in {*PASSING, GroupCause.UNEXPLAINED}
 
 
 def _place(finding: Finding, changes: Sequence[Change], *, is_short: bool) -> int | None:
@@ -211,7 +231,8 @@ def _place(finding: Finding, changes: Sequence[Change], *, is_short: bool) -> in
     is_passing = finding.cause in PASSING or (is_short and finding.cause == GroupCause.UNEXPLAINED)
     if finding.basis == "OBSERVED" and is_passing:
         return _latest(changes, finding.start_ms, finding.client_ids, finding.topic)
-    place = _latest(changes, finding.start_ms, (), finding.topic) if finding.kind in _SHORT else None
+    is_of_group = finding.kind in _SHORT and finding.cause != GroupCause.BROKERS_REFUSE
+    place = _latest(changes, finding.start_ms, (), finding.topic) if is_of_group else None
     return place if place is not None and changes[place].kind in _SHORT[GroupKind(finding.kind)] else None
 
 
@@ -220,7 +241,7 @@ def _latest(changes: Sequence[Change], at_ms: int, client_ids: Sequence[str], to
     under_way = [
         (bool({*client_ids} & {*change.client_ids}), change.start_ms, place)
         for place, change in enumerate(changes)
-        if change.acts_from_ms <= at_ms <= change.acts_until_ms
+        if change.acts_at(at_ms)
         and (topic is None or not change.topics or topic in change.topics or change.broker_names)
     ]
     return max(under_way)[2] if under_way else None
@@ -241,7 +262,10 @@ def _event(
             owners_expected=list(trouble.owners_expected or ()),
             owners_observed=list(trouble.owners_observed or ()),
         )
-        for trouble in sorted(troubles, key=lambda trouble: (trouble.start_ms, trouble.end_ms, str(trouble)))
+        for trouble in dict.fromkeys(
+            replace(trouble, client_ids=())  # one row for a queue that several clients lack
+            for trouble in sorted(troubles, key=lambda trouble: (trouble.start_ms, trouble.end_ms, str(trouble)))
+        )
     ]
     ends_ms = [queue["end_ms"] for queue in queues]
     shown_ms = max(at for at in (change.noticed_until_ms, change.start_ms) if at is not None)
@@ -271,10 +295,13 @@ def _event(
 
 
 def _counted(queues: Iterable[QueueTrouble], kind: GroupKind) -> tuple[int, int]:
-    """Queues with such a trouble, and the longest time of one of them; retry topics left out."""
+    """Queues with such a trouble, and the most time of one of them; retry topics left out."""
     of_queues = grouped(
         (queue for queue in queues if queue["kind"] == kind and not queue["topic"].startswith(RETRY_TOPIC)),
         lambda queue: (queue["topic"], queue["broker_name"], queue["queue_id"]),
     )
-    sums = [sum(row["end_ms"] - row["start_ms"] for row in rows) for rows in of_queues.values()]
+    sums = [
+        sum(end_ms - start_ms for start_ms, end_ms in joined((row["start_ms"], row["end_ms"]) for row in rows))
+        for rows in of_queues.values()
+    ]
     return len(sums), max(sums, default=0)

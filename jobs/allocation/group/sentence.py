@@ -109,8 +109,8 @@ def event_sentence(consumer_group: str, event: GroupEvent) -> str:
         f"{count} {whom} for up to {_seconds(longest_ms or 0)}"
         for count, longest_ms, whom in (
             (event.unowned_queues, event.unowned_ms, "had no owner"),
-            (event.doubly_owned_queues, event.doubly_owned_ms, "had several"),
-            (event.misplaced_queues, event.misplaced_ms, "had the wrong one"),
+            (event.doubly_owned_queues, event.doubly_owned_ms, "had several owners"),
+            (event.misplaced_queues, event.misplaced_ms, "had the wrong owner"),
         )
         if count
     ]
@@ -125,11 +125,13 @@ def event_sentence(consumer_group: str, event: GroupEvent) -> str:
 
 def _noticed(event: GroupEvent) -> str:
     first_ms, last_ms = event.noticed_from_ms, event.noticed_until_ms
-    if event.kind == GroupEventKind.BROKERS_UNREACHABLE and first_ms is not None and last_ms is not None:
-        return f" for {_seconds(last_ms - first_ms)}"
-    if event.happened_ms is None or last_ms is None or len(event.client_ids) > 1:
+    if event.kind == GroupEventKind.BROKERS_UNREACHABLE:
+        return " until 24:00" if last_ms is None else f" for {_seconds(last_ms - event.start_ms)}"
+    if event.happened_ms is None or first_ms is None or last_ms is None or len(event.client_ids) > 1:
         return ""
-    return f", and the last broker showed it {_seconds(max(last_ms - event.happened_ms, 0))} later"
+    if event.kind == GroupEventKind.JOINED:
+        return f", first listed {_seconds(max(first_ms - event.happened_ms, 0))} later"
+    return f", and the last broker dropped it {_seconds(max(last_ms - event.happened_ms, 0))} later"
 
 
 def _seconds(length_ms: int) -> str:

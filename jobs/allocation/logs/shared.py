@@ -16,6 +16,7 @@ from jobs.allocation.logs.whose_changes import whose_changes
 from udfs.strategy import Queue
 
 _SAID_AT_ONCE_MS = 1_000
+_STOPS_MS = 5_000
 _Placed = tuple[int, Event]
 """A line and its index in the incarnation."""
 
@@ -63,8 +64,14 @@ def lives_of_several(
         life
         for client_id in {**owned_before, **known}
         if client_id is not None
-        for life in _lives(client_id, known[client_id], owned_before[client_id])
+        for life in _lives(client_id, known[client_id], owned_before[client_id], is_stopping=_is_stopping(lines))
     ]
+
+
+def _is_stopping(lines: Sequence[_Placed]) -> bool:
+    """Whether the group's last lines are those of consumers that take leave of their brokers."""
+    left_ms = max((event.at_ms for _, event in lines if event.event == "UNREGISTERED"), default=None)
+    return left_ms is not None and lines[-1][1].at_ms - left_ms <= _STOPS_MS
 
 
 def _place(line: _Placed) -> int:
@@ -100,7 +107,7 @@ def _changes(lines: Sequence[_Placed], turns: Sequence[_Placed], opening: Sequen
                 yield place, replace(event, client_id=client_id)
 
 
-def _lives(client_id: str, events: Sequence[Event], opening: Sequence[Event]) -> Iterator[Life]:
+def _lives(client_id: str, events: Sequence[Event], opening: Sequence[Event], *, is_stopping: bool) -> Iterator[Life]:
     """Lives of one client, split at STOPPED; lives about which nothing is known are skipped."""
     until = [place + 1 for place, event in enumerate(events) if event.event == "STOPPED"]
     for begin, end in zip([0, *until], [*until, len(events)], strict=True):
@@ -112,4 +119,5 @@ def _lives(client_id: str, events: Sequence[Event], opening: Sequence[Event]) ->
                 lived_from_ms=min((event.at_ms for event in starts), default=None),
                 stopped_ms=max((event.at_ms for event in of_life if event.event == "STOPPED"), default=None),
                 changes=(*before, *(event for event in of_life if event.event in CHANGES)),
+                is_stopping=is_stopping and end == len(events),
             )
