@@ -176,7 +176,8 @@ def with_events(
     left: list[Finding] = []
     troubles: dict[int, list[Finding]] = {}
     for run in _of_one_trouble(findings):
-        is_short = run[-1].end_ms - run[0].start_ms < SETTLES_MS
+        is_reset = any(finding.cause == GroupCause.OFFSET_RESET for finding in run)  # somebody did it, however short
+        is_short = run[-1].end_ms - run[0].start_ms < SETTLES_MS and not is_reset
         places = (_place(finding, changes, is_short=is_short) for finding in run)
         place = next((place for place in places if place is not None), None)
         for finding in run:
