@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +24,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help lists options in sections."""
+    """A command whose help lists options in sections, and that refuses an option as the value of another."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in the order in which its first option was declared; `--help` comes last."""
@@ -36,12 +38,23 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; an error knows the command that it is about."""
+        """Parse, but refuse an option where a value is missing, such as `--lake --json`."""
         try:
+            if not ctx.resilient_parsing:
+                self._refuse_options_as_values(args)
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # click's parser leaves it unset
             raise
+
+    def _refuse_options_as_values(self, args: list[str]) -> None:
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        valued = {name for option in options if option.flag_activation_value is None for name in option.opts}
+        given = args[: args.index("--")] if "--" in args else args
+        for name, value in itertools.pairwise(given):
+            if name in valued and re.match("-[^0-9]", value):
+                what = f"option {name!r} requires an argument, and {value!r} looks like an option"
+                raise click.BadOptionUsage(name, f"{what}: write {name}={value} if it is meant")
 
 
 class SubjectCommand(Command):

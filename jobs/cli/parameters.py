@@ -12,13 +12,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobs.cli.fail_on import OF_VERIFY, WORDS, Condition, parse_condition
-from jobs.cli.times import Time, day_of, start_ms
+from jobs.cli.times import DAY_MS, Time, day_of, start_ms
 from jobs.errors import UsageError
 from jobs.text.nearest import did_you_mean
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MS = dt.timedelta(milliseconds=1)
-_QUEUE_ID = re.compile(r"\d{1,9}", re.ASCII)
+_END_OF_DAY = re.compile(r"24:00(:00(\.0{1,6})?)?Z?")
+_MOST_DIGITS = 9
 
 _Param = click.Parameter | None
 _Context = click.Context | None
@@ -66,6 +67,8 @@ class TimeType(click.ParamType[Time]):
         Raises:
             UsageError: it is invalid.
         """
+        if _END_OF_DAY.fullmatch(value):
+            return Time(value, None, DAY_MS)
         try:
             at = _read_time(value)
         except ValueError:
@@ -91,9 +94,25 @@ class QueueType(click.ParamType[Queue]):
         broker, colon, number = value.rpartition(":")
         is_of_broker = bool(colon and broker)
         queue = number if is_of_broker else value
-        if not _QUEUE_ID.fullmatch(queue):
+        if not _is_count(queue):
             raise UsageError(f"--queue {value!r} is not a queue; write it like broker-a:3")
         return Queue(int(queue), broker if is_of_broker else None)
+
+
+class LimitType(click.ParamType[int]):
+    """A number of rows; 0 for all."""
+
+    name = "limit"
+
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> int:  # noqa: ARG002 - click's signature
+        """Read a limit.
+
+        Raises:
+            UsageError: it is invalid.
+        """
+        if not _is_count(f"{value}"):
+            raise UsageError(f"--limit {value!r} is not a number of rows; give 0 for all")
+        return int(value)
 
 
 class ConditionType(click.ParamType[Condition]):
@@ -138,8 +157,7 @@ class PathText(click.ParamType[str]):
         return [CompletionItem(incomplete, type=self.name)]
 
 
-DAY, TIME, QUEUE = DayType(), TimeType(), QueueType()
-LIMIT = click.IntRange(0, 1_000_000_000)
+DAY, TIME, QUEUE, LIMIT = DayType(), TimeType(), QueueType(), LimitType()
 CONDITION, DIFFERENCE = ConditionType(WORDS), ConditionType(OF_VERIFY)
 FILE, FOLDER = PathText("file"), PathText("dir")
 
@@ -162,3 +180,8 @@ def _read_time(text: str) -> dt.datetime | dt.time:
         return time.replace(tzinfo=None)
     at = dt.datetime.fromisoformat(text)
     return at.replace(tzinfo=dt.UTC) if at.tzinfo is None else at
+
+
+def _is_count(text: str) -> bool:
+    """Whether it is a decimal number that fits a Java int."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS

@@ -368,8 +368,8 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
         (["events", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow events"),
         (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is not a queue"),
         (["events", "--at", "noon"], 2, "--at 'noon' is not a time; write it like 2026-11-21T00:26:51Z, or"),
-        (["events", "--limit", "many"], 2, "--limit 'many' is not a valid integer range"),
-        (["events", "--limit", "9" * 20], 2, "is not in the range 0<=x<=1000000000"),
+        (["events", "--limit", "many"], 2, "--limit 'many' is not a number of rows"),
+        (["events", "--limit", "9" * 20], 2, f"--limit '{'9' * 20}' is not a number of rows"),
         (
             ["owners", "--queue", f"broker-a:{'9' * 20}", "--cluster", "main"],
             2,

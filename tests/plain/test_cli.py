@@ -68,6 +68,10 @@ def test_help_names_commands_options_and_exit_codes(
         (["nightly", "rain"], "got unexpected extra argument (rain); see faultline nightly --help"),
         (["nightly", "--json=yes"], "option '--json' does not take a value; see faultline nightly --help"),
         (["nightly", "--lake"], "option '--lake' requires an argument; see faultline nightly --help"),
+        (
+            ["nightly", "--lake", "--json"],
+            "argument, and '--json' looks like an option: write --lake=--json if it is meant; see faultline",
+        ),
         (["show", "evnts"], "WHAT 'evnts' is none of night, events, findings,"),
         (["show", "evnts"], "rebalances (did you mean 'events'?); see faultline show --help"),
         (["verify-lake"], "unknown command 'verify-lake' (did you mean 'verify'?); see faultline --help"),
