@@ -48,7 +48,7 @@ def agreement(recording: Path, lake: Path, quiet_ms: int) -> Agreement:
     allocations, edges, causes = (
         _by_subject(lake, "queue_allocation"),
         _edges(lake),
-        _troubles(lake),
+        troubles(lake),
     )
     for consumer, held in _held(recording):
         subject = (consumer.group, consumer.topic)
@@ -112,20 +112,20 @@ def _rows(lake: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _by_subject(lake: Path, table: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    by_subject: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+def _by_subject(lake: Path, table: str) -> dict[tuple[str, str | None], list[dict[str, Any]]]:
+    by_subject: dict[tuple[str, str | None], list[dict[str, Any]]] = defaultdict(list)
     for row in _rows(lake, table):
         by_subject[row["consumer_group"], row["topic"]].append(row)
     return by_subject
 
 
-def _troubles(lake: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def troubles(lake: Path) -> dict[tuple[str, str | None], list[dict[str, Any]]]:
     """Findings, and what events of the groups say of their queues."""
-    troubles = _by_subject(lake, "allocation_findings")
+    found = _by_subject(lake, "allocation_findings")
     for event in _rows(lake, "group_events"):
         for queue in event["queues"]:
-            troubles[event["consumer_group"], queue["topic"]].append({**queue, "basis": "OBSERVED"})
-    return troubles
+            found[event["consumer_group"], queue["topic"]].append({**queue, "basis": "OBSERVED"})
+    return found
 
 
 def _edges(lake: Path) -> dict[str, set[int]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import deltalake
+from allocation_agreement import troubles
 
 _LINE = re.compile(
     r"^(\S+ \S{8})([,.])(\d{3}) .*rebalanced result changed\. .*group=([^,]*), topic=([^,]*), clientId=(.*?),"
@@ -41,7 +42,7 @@ def results_agreement(recording: Path, lake: Path) -> ResultsAgreement:
     A result that rests on an older route, or on members that no capture shows, has the finding or event that says so.
     """
     allocations = _rows(lake, "queue_allocation")
-    causes, members = _troubles(lake), _rows(lake, "group_members")
+    causes, members = troubles(lake), _rows(lake, "group_members")
     found = ResultsAgreement()
     for log in sorted((recording / "client_logs").rglob("*.gz")):
         with gzip.open(log, "rt", encoding="utf-8", errors="replace") as lines:
@@ -104,15 +105,6 @@ def _cause(findings: list[dict[str, Any]], at: int) -> str | None:
         ):
             return str(row["kind"] if row["cause"] == "NONE_NEEDED" else row["cause"])
     return None
-
-
-def _troubles(lake: Path) -> dict[tuple[str, str | None], list[dict[str, Any]]]:
-    """Findings, and what events of the groups say of their queues."""
-    troubles = _rows(lake, "allocation_findings")
-    for (group, _), events in _rows(lake, "group_events").items():
-        for queue in (queue for event in events for queue in event["queues"]):
-            troubles[group, queue["topic"]].append(queue)
-    return troubles
 
 
 def _rows(lake: Path, table: str) -> dict[tuple[str, str | None], list[dict[str, Any]]]:

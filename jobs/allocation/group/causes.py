@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from jobs.allocation.group.changes import ROUTE_POLL_MS, SETS_OFFSET_MS, SILENCE_MS, STOP_MS
 from jobs.allocation.group.client_kind import NO_STRATEGY
 from jobs.allocation.group.flapping import REBALANCE_MS, Flap
 from jobs.allocation.group.inputs import Input
@@ -26,15 +27,11 @@ from jobs.kinds import GroupCause, Source
 from jobs.tables.day import Day
 
 _SCAN_MS = 10_000  # a broker scans for silent clients every 10 s, and a collector asks brokers one after another
-_ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
-_TO_SHARE_MS = _ROUTE_POLL_MS + REBALANCE_MS
-_SILENCE_MS = 30_000  # the log of a live client never paused longer than 10 s
-_STOP_MS = 1_000  # a client starts to stop before it writes its last line
-_SETS_OFFSET_MS = 10_000  # wait in MQClientInstance.resetOffset and DefaultMQPushConsumerImpl.pullMessage
+_TO_SHARE_MS = ROUTE_POLL_MS + REBALANCE_MS
 _REFUSED = {
     "LOCK_FAILED": (GroupCause.LOCK_NOT_GRANTED, -REBALANCE_MS, REBALANCE_MS),
     "OFFSET_UNKNOWN": (GroupCause.OFFSET_UNKNOWN, -REBALANCE_MS, REBALANCE_MS),
-    "DROPPED": (GroupCause.OFFSET_RESET, 0, _SETS_OFFSET_MS + REBALANCE_MS),
+    "DROPPED": (GroupCause.OFFSET_RESET, 0, SETS_OFFSET_MS + REBALANCE_MS),
 }
 """Event → cause, and when it starts and stops to act, relative to the log line."""
 
@@ -214,13 +211,13 @@ def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
         for life in (life for life in lives if life.ended):
             back = (max(life.end_ms, other.start_ms) for other in lives if other.end_ms > life.end_ms)
             until_ms = min([life.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS
-            yield Cause(GroupCause.STOPPED_NOT_EXPIRED, life.end_ms - _STOP_MS, until_ms, client_id=life.client_id)
+            yield Cause(GroupCause.STOPPED_NOT_EXPIRED, life.end_ms - STOP_MS, until_ms, client_id=life.client_id)
 
 
 def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
     """A paused or frozen process keeps its queues in memory while the broker drops the client."""
     for silence in silences:
-        if silence.silent_until_ms - silence.silent_from_ms > _SILENCE_MS:
+        if silence.silent_until_ms - silence.silent_from_ms > SILENCE_MS:
             until_ms = silence.silent_until_ms + REBALANCE_MS
             yield Cause(GroupCause.CLIENT_SILENT, silence.silent_from_ms, until_ms, client_id=silence.client_id)
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from jobs.allocation.group.flapping import REBALANCE_MS
 from jobs.allocation.group.known import GroupFacts, Lifetime, MemberList, Refusal, Route, Silence, Topic, Unheard
 from jobs.allocation.group.ownership import EXPIRES_MS
+from jobs.allocation.group.rebalances import ROUND_MS
 from jobs.intervals.of_lists import covered_parts, grouped, in_time
 from jobs.kinds import GroupCause, GroupEventKind
 from jobs.tables.day import Day
@@ -20,10 +21,10 @@ SETTLES_MS = 2 * REBALANCE_MS
 """A difference shorter than this is part of every rebalance."""
 RECOVERS_MS = HEARTBEAT_MS + ROUTE_POLL_MS + REBALANCE_MS
 """After this clients have told a broker that came back of themselves, know its queues, and have allocated them."""
-_ROUND_MS = 1_000  # a collector asks all brokers about one group within this time
 _SPREAD_MS = 60_000  # a client that joined has reached every broker
 SETS_OFFSET_MS = 10_000  # MQClientInstance.resetOffset, DefaultMQPushConsumerImpl.pullMessage
-_STOP_MS = 1_000  # a client starts to stop before it writes its last line
+SILENCE_MS = 30_000  # the log of a live client never paused longer than 10 s
+STOP_MS = 1_000  # a client starts to stop before it writes its last line
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def _membership(facts: GroupFacts, day: Day) -> Iterator[Change]:
     before = {client_id for members in facts.members_before for client_id in members.client_ids}
     is_known, covered_ms = bool(facts.members_before), day.start_ms
     for start_ms, end_ms, covering in covered_parts(lists):
-        if start_ms > covered_ms and end_ms - start_ms <= _ROUND_MS:
+        if start_ms > covered_ms and end_ms - start_ms <= ROUND_MS:
             continue  # after a time without lists one broker answers before the others
         covered_ms = end_ms
         listed = {client_id for member_list in covering for client_id in member_list.client_ids}
@@ -175,7 +176,7 @@ def _with_logs(
             pause
             for pause in pauses.get(client_id, ())
             if pause.silent_from_ms < noticed_ms < pause.silent_until_ms
-            and pause.silent_until_ms - pause.silent_from_ms > HEARTBEAT_MS
+            and pause.silent_until_ms - pause.silent_from_ms > SILENCE_MS
         ]
         if ends:
             shown |= {(GroupEventKind.LEFT, life) for life in ends}
@@ -202,7 +203,7 @@ def _only_logged(
 
 
 def _logged(kind: GroupEventKind, at_ms: int, client_id: str) -> Change:
-    return Change(kind, at_ms, None, None, at_ms - _STOP_MS, at_ms + SETTLES_MS, client_ids=(client_id,))
+    return Change(kind, at_ms, None, None, at_ms - STOP_MS, at_ms + SETTLES_MS, client_ids=(client_id,))
 
 
 def _end_of(life: Lifetime) -> GroupEventKind:
@@ -219,11 +220,11 @@ def _has_started(life: Lifetime, noticed_ms: int, day: Day) -> bool:
 
 
 def _is_near(at_ms: int | None, from_ms: int, until_ms: int) -> bool:
-    return at_ms is not None and from_ms <= at_ms <= until_ms + _STOP_MS
+    return at_ms is not None and from_ms <= at_ms <= until_ms + STOP_MS
 
 
 def _at(change: Change, kind: GroupEventKind, at_ms: int | None) -> Change:
-    from_ms = change.acts_from_ms if at_ms is None else min(change.acts_from_ms, at_ms - _STOP_MS)
+    from_ms = change.acts_from_ms if at_ms is None else min(change.acts_from_ms, at_ms - STOP_MS)
     return replace(change, kind=kind, happened_ms=at_ms, acts_from_ms=from_ms)
 
 

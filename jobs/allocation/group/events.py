@@ -28,7 +28,7 @@ PASSING: Mapping[str, str] = {
 }
 """Causes that a change brings and that end by themselves, in few words."""
 _KINDS = (GroupKind.UNASSIGNED, GroupKind.DOUBLY_OWNED, GroupKind.AGAINST_STRATEGY)
-_SHORT = {
+_OF_GROUP = {
     GroupKind.VIEWS_DIFFER: tuple(GroupEventKind),
     GroupKind.MEMBERS_UNKNOWN: (GroupEventKind.BROKERS_UNREACHABLE,),
     GroupKind.TOPIC_WITHOUT_ROUTE: (GroupEventKind.BROKERS_UNREACHABLE,),
@@ -232,9 +232,9 @@ def _place(finding: Finding, changes: Sequence[Change], *, is_short: bool) -> in
     is_passing = finding.cause in PASSING or (is_short and finding.cause == GroupCause.UNEXPLAINED)
     if finding.basis == "OBSERVED" and is_passing:
         return _latest(changes, finding.start_ms, finding.client_ids, finding.topic)
-    is_of_group = finding.kind in _SHORT and finding.cause != GroupCause.BROKERS_REFUSE
+    is_of_group = finding.kind in _OF_GROUP and finding.cause != GroupCause.BROKERS_REFUSE
     place = _latest(changes, finding.start_ms, (), finding.topic) if is_of_group else None
-    return place if place is not None and changes[place].kind in _SHORT[GroupKind(finding.kind)] else None
+    return place if place is not None and changes[place].kind in _OF_GROUP[GroupKind(finding.kind)] else None
 
 
 def _latest(changes: Sequence[Change], at_ms: int, client_ids: Sequence[str], topic: str | None) -> int | None:

@@ -11,7 +11,7 @@ from jobs.allocation.group.shares import Allocated
 from jobs.intervals.of_lists import covered_parts, grouped, in_time
 from udfs.moves import moves
 
-_ROUND_MS = 1_000  # a collector asks all brokers about one group within this time
+ROUND_MS = 1_000  # a collector asks all brokers about one group within this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def of_one_view(allocated: Iterable[Allocated]) -> list[Allocated]:
         row
         for rows in of_topics.values()
         for row in _of_first_view(rows)
-        if row.input.view_broker_name is None or row.end_ms - row.start_ms > _ROUND_MS
+        if row.input.view_broker_name is None or row.end_ms - row.start_ms > ROUND_MS
     ]
 
 
@@ -75,7 +75,7 @@ def rebalances(allocated: Iterable[Allocated], member_lists: Sequence[MemberList
 
 def _change(before: Allocated, after: Allocated, member_lists: Sequence[MemberList]) -> Rebalance | None:
     then, now = before.input, after.input
-    if now.start_ms - then.end_ms > _ROUND_MS:
+    if now.start_ms - then.end_ms > ROUND_MS:
         return None
     ids_then, ids_now = then.client_ids, now.client_ids
     is_view = now.view_broker_name != then.view_broker_name
