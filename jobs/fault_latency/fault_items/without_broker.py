@@ -23,6 +23,7 @@ def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame
 
     Grain: `OWNER`, `topic`, `start_ms`; `end_ms`, `brokers` (sorted). The brokers of a topic are those
     that its route named writable at the time; without routes those that the cluster's attempts of the day name.
+    An interval that ended before the producer's first attempt at the topic is left out.
 
     Args:
         sends_per_process: SENDS_PER_PROCESS.
@@ -33,8 +34,11 @@ def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame
     routed = _spans(known_routes, "writable").withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
     without_broker = _all_isolated(with_topic, isolations.where("end_ms > start_ms"), "end_ms", routed)
     of_topic = _brokers_of_topics(with_topic, routed).withColumnsRenamed({"start_ms": "from_ms", "end_ms": "until_ms"})
+    begun = with_topic.groupBy(*TOPIC).agg(F.coalesce(F.min("first_began_ms"), F.lit(0)).alias("begun_ms"))
     return (
-        without_broker.join(F.broadcast(of_topic), ["cluster", "topic"])
+        without_broker.join(begun, list(TOPIC))
+        .where("end_ms > begun_ms")
+        .join(F.broadcast(of_topic), ["cluster", "topic"])
         .where("from_ms < end_ms AND until_ms > start_ms")
         .groupBy(*TOPIC, "start_ms", "end_ms")
         .agg(F.array_sort(F.collect_set("broker_name")).alias("brokers"))
