@@ -213,6 +213,14 @@ def test_a_broker_that_restarts_without_a_client_has_not_noticed_that_it_left() 
     assert seen(GroupFacts(member_lists=lists))[-1] == ("LEFT", "y", None, 300, 300)
 
 
+def test_a_broker_that_lost_a_client_for_a_while_notices_its_stop_when_it_drops_it_for_good() -> None:
+    """Broker b restarts, has y again with its next heartbeat, and drops it at 310; y comes back in the evening."""
+    of_b = [members("xy", 0, 200, "b"), members("x", 200, 230, "b"), members("xy", 230, 310, "b")]
+    lists = [*TWO_BROKERS[:2], members("x", 300, 800), members("xy", 800, 900), *of_b, members("x", 310, 900, "b")]
+    facts = GroupFacts(member_lists=lists, lifetimes=[Lifetime("y", at(-50), at(299), ended=True)])
+    assert ("STOPPED", "y", 299, 300, 310) in seen(facts)
+
+
 def test_a_broker_that_refuses_or_was_silent_at_midnight_is_not_a_change() -> None:
     unheard = [Unheard("a", "BROKERS_REFUSE", at(50), at(90)), Unheard("b", "BROKERS_SILENT", at(0), at(90))]
     assert seen(GroupFacts(member_lists=ONE, unheard=unheard)) == []

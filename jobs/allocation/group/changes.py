@@ -127,15 +127,13 @@ def _joined(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberLi
 
 
 def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList]], day: Day) -> Change:
-    """The brokers that drop it one after another, up to the last one."""
+    """The brokers that drop it for good one after another, up to the last one."""
+    listing = ([pair for pair in pairwise(lists) if client_id in pair[0].client_ids] for lists in by_broker)
+    last = [pair for pairs in listing for pair in [each for each in pairs if each[1].start_ms <= start_ms][-1:]]
     drops = [
         (after.start_ms, before.last_answer_ms, before.broker_name)
-        for lists in by_broker
-        for before, after in pairwise(lists)
-        if start_ms - EXPIRES_MS <= after.start_ms <= start_ms
-        and before.end_ms == after.start_ms
-        and client_id in before.client_ids
-        and client_id not in after.client_ids
+        for before, after in last
+        if start_ms - EXPIRES_MS <= after.start_ms == before.end_ms and client_id not in after.client_ids
     ]
     first_ms, before_ms, _ = min(drops, default=(start_ms, max(start_ms - HEARTBEAT_MS, day.start_ms), ""))
     return Change(
