@@ -132,7 +132,14 @@ def night(published: Published, nights_before: int = NIGHTS_BEFORE, owners: Mapp
     whole = _whole(published, [counts[day] for day in published.days])
     rows = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
     versions = versions_of(published) if rows else {}
-    found = [{**row, "sentence": with_names(row, versions, owners)} for row in rows]
+    found = [
+        {
+            **row,
+            "client_versions": versions.get((row["client_id"], row["producer_group"])),
+            "sentence": with_names(row, versions, owners),
+        }
+        for row in rows
+    ]
     events, findings = with_findings(published.rows(EVENTS, EVENTS.schema.fieldNames()).to_pylist(), found)
     not_drawn = [
         f"{counted(count - most, what)} beyond the {most} gravest"

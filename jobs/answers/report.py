@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,18 @@ from urllib.parse import quote
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from jobs.answers.closed_page import closed, part
+from jobs.answers.closed_page import closed, inert_json, part
 from jobs.answers.days import not_published_text
-from jobs.answers.events import IN_FULL
+from jobs.answers.events import IN_FULL, Event
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import MOST_BELOW, Groups, consumer_groups
 from jobs.answers.minutes import minutes
 from jobs.answers.night import Night, night
-from jobs.answers.producers import host_of
 from jobs.answers.published import Published
 from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import unsure_days
 from jobs.answers.settings_of_days import other_settings
-from jobs.answers.timeline import Timeline, timeline
+from jobs.answers.timeline import Row, Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
 from jobs.answers.words import NOTHING, clock_time, percent, safe_cell, sentence, unsure_text
 from jobs.errors import UsageError
@@ -80,6 +80,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
     figures = {
         "timeline": figure,
         "views": views,
+        "rows": [_row(row) for row in drawn.rows],
         "groups": [group_figure(ownership, published.window) for ownership in groups.ownership],
     }
     return (
@@ -96,6 +97,8 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
             windows=windows,
             groups=groups,
             kinds=_kinds(on_night),
+            choices=_choices(on_night, drawn, groups),
+            was=_day_before(on_night, published),
             in_full=IN_FULL,
             rests_on=rests_on(published),
             not_drawn=_not_drawn(on_night, drawn, groups, windows.brokers),
@@ -122,6 +125,60 @@ def span_text(published: Published) -> str:
     since, latest = (clock_time(at, with_day=True) for at in (window.since_ms, window.until_ms - 1))
     until = safe_cell("end_ms", window.until_ms, with_day=since[:10] != latest[:10])
     return f"{since.removesuffix('.000')} to {until.removesuffix('.000')}"
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """What the page filters a row of the timeline by, and the row that unfolds to it."""
+    names = {"broker": row.broker_name, "group": row.producer_group, "version": row.client_version}
+    text = " ".join(filter(None, (*names.values(), row.host, row.client_id)))
+    return {"parent": row.parent, "of": {kind: [escaped(name or "")] for kind, name in names.items()}, "text": text}
+
+
+def _whose(**names: Iterable[str | None]) -> Markup:
+    """Attribute of a row of a table: each kind of name that it has; a kind without one is left out."""
+    known = {kind: [escaped(name) for name in of_kind if name] for kind, of_kind in names.items()}
+    return Markup(inert_json({kind: of_kind for kind, of_kind in known.items() if of_kind}).replace("'", "\\u0027"))  # noqa: S704 - escaped
+
+
+def _whose_finding(finding: Mapping[str, Any]) -> Markup:
+    """A finding's group, broker and client versions."""
+    versions = (finding["client_versions"] or "").split(", ")
+    return _whose(group=[finding["producer_group"]], broker=[finding["broker_name"]], version=versions)
+
+
+def _groups_of(event: Event) -> set[str]:
+    return {finding["producer_group"] for finding in event.findings if finding["producer_group"]}
+
+
+def _choices(on_night: Night, drawn: Timeline, groups: Groups) -> dict[str, list[str]]:
+    """Names to filter the page by."""
+    found = [*on_night.drawn_findings, *(finding for event in on_night.drawn_events for finding in event.findings)]
+    producer_groups = {
+        *(row.producer_group for row in drawn.rows),
+        *(cost["producer_group"] for cost in on_night.costs[:_MOST_COSTS]),
+        *(finding["producer_group"] for finding in found),
+    }
+    brokers = {*(row.broker_name for row in drawn.rows), *(finding["broker_name"] for finding in found)}
+    brokers |= {name for event in on_night.drawn_events for name in event.row["brokers"]}
+    versions = {version for finding in found for version in (finding["client_versions"] or "").split(", ")}
+    versions |= {row.client_version or "" for row in drawn.rows}
+    return {
+        "groups": sorted(filter(None, producer_groups)),
+        "consumer_groups": sorted({group.consumer_group for group in groups.groups}),
+        "brokers": sorted(filter(None, brokers)),
+        "versions": sorted(filter(None, versions)),
+    }
+
+
+def _day_before(on_night: Night, published: Published) -> dict[str, Any] | None:
+    """Figures of the published day before the only one asked about; None if there is none."""
+    if len(published.days) != 1 or len(on_night.days) < 2:
+        return None
+    day = on_night.days[-2]
+    of_groups = {"group_findings", "group_events", "rebalances"}
+    figures = {**asdict(day), "isolated_ms": duration(day.isolated_ms)}
+    is_known = {name: day.has_groups if name in of_groups else day.has_sends for name in figures}
+    return {name: value if is_known[name] else None for name, value in figures.items()} | {"date": f"{day.date}"}
 
 
 def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:
@@ -159,8 +216,8 @@ def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environmen
         percent=percent,
         sentence=sentence,
         owner=partial(owner_of, owners=owners),
-        host=host_of,
     )
+    made.globals.update(whose=_whose, whose_finding=_whose_finding, groups_of=_groups_of)
     made.globals.update(nothing=NOTHING, most_costs=_MOST_COSTS, most_below=_MOST_BELOW, most_queues=MOST_BELOW)
     return made
 

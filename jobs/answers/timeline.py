@@ -1,7 +1,8 @@
-"""Isolations as rows and bars: brokers × producers, the worst of both."""
+"""Isolations as rows and bars: brokers, below them producer groups and hosts that unfold to clients; the worst."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +16,19 @@ from jobs.answers.published import Published
 from jobs.tables import ISOLATION_INTERVALS
 from jobs.text.terminal import counted, duration
 
-MOST_BROKERS, MOST_ROWS, MOST_BARS = 12, 150, 3000
+MOST_BROKERS, MOST_PRODUCERS, MOST_BARS = 12, 300, 3000
 
-_HEADING = None, None, None
-_PAIR = ["broker_name", "client_id", "producer_group"]
-_COLUMNS = [
-    *_PAIR,
-    "process",
+_GROUP = ("broker_name", "producer_group", "client_version")
+_HOST = (*_GROUP, "host")
+_PRODUCER = (*_HOST, "client_id")
+_LEVELS = (_GROUP[:1], _GROUP, _HOST, _PRODUCER)
+_FAR_MS = 2**42
+_SUMS = ("isolated_ms", "would_ms", "isolations")
+_COLUMNS = (
+    "broker_name",
+    "client_id",
+    "producer_group",
     "client_version",
-    "profile",
     "start_ms",
     "end_ms",
     "end_earliest_ms",
@@ -34,21 +39,28 @@ _COLUMNS = [
     "extensions",
     "ended_by",
     "enforced",
-]
+)
+Pair = Mapping[str, Any]
+"""A broker and a producer, with its sums."""
+Key = tuple[str, ...]
+"""A broker; with a group and its client version; with a host of it; with a producer there."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the timeline: a broker's heading, or one producer below it.
+    """A row of the timeline: a broker's heading; below it a group of one client version, a host of it, or one producer.
 
     Attributes:
         broker_name: the broker.
-        client_id: the producer; None for the heading.
-        producer_group: its group; one client id may have several, each with its own fault items. None for the heading.
-        client_version: the highest, as text; None for the heading, and where it is not known.
+        client_id: the producer; None for the other rows.
+        producer_group: None for the heading.
+        client_version: empty where it is not known; None for the heading.
         isolated_ms: how long in the time asked about, summed over the row's isolations with the switch on.
         would_ms: the same with the switch off.
         isolations: how many.
+        host: of the producer, its client id where that names none; None for the heading and a group.
+        producers: how many producers the row stands for.
+        parent: place of the row that unfolds to this one; None for the heading.
     """
 
     broker_name: str
@@ -58,6 +70,9 @@ class Row:
     isolated_ms: int
     would_ms: int
     isolations: int
+    host: str | None = None
+    producers: int = 1
+    parent: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,9 +80,9 @@ class Timeline:
     """Rows from the top, their bars, and what is not drawn.
 
     Attributes:
-        rows: headings and producers.
-        bars: isolations; headings have none.
-        intervals: number of rows of `isolation_intervals` that the bars show.
+        rows: headings, groups, hosts and producers; each before those that it unfolds to.
+        bars: isolations of producers; of groups and hosts the time in which any of their producers isolated the broker.
+        intervals: number of rows of `isolation_intervals` that the bars of producers show.
         not_drawn: a sentence for each thing left out.
     """
 
@@ -83,42 +98,35 @@ class Timeline:
 
 
 def timeline(published: Published) -> Timeline:
-    """The worst brokers' worst producers, within `MOST_ROWS` rows and about `MOST_BARS` bars."""
+    """The worst brokers' worst producers, in turn of each group, and the rows that unfold to them."""
     isolations = published.rows(ISOLATION_INTERVALS, _COLUMNS)
-    long_ones = isolations.filter(pc.field("end_ms") > pc.field("start_ms"))
-    length = published.lengths_ms(long_ones)
-    pairs = _pairs(long_ones, length)
+    long_ones = _described(isolations.filter(pc.field("end_ms") > pc.field("start_ms")), published)
+    pairs = _pairs(long_ones)
     chosen = _chosen(pairs)
-    rows = _rows(chosen, pairs)
-    place = {(row.broker_name, row.client_id, row.producer_group): number for number, row in enumerate(rows)}
-    drawn = long_ones.join(pa.Table.from_pylist(chosen).select(_PAIR), _PAIR, join_type="left semi") if chosen else None
-    intervals = drawn.to_pylist() if drawn is not None else []
-    of_cause = long_ones.append_column("ms", length).group_by("cause").aggregate([("ms", "sum")]).to_pylist()
-    class_of = classes_of({row["cause"]: row["ms_sum"] for row in of_cause})
-    bars = merged(
-        (
-            Bar(
-                place[interval["broker_name"], interval["client_id"], interval["producer_group"]],
-                class_of[interval["cause"]],
-                not interval["enforced"],
-                interval["start_ms"],
-                interval["end_ms"],
-                interval,
-            )
-            for interval in intervals
-        ),
-        MOST_BARS,
-    )
-    left_out = _not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(intervals), len(bars))
-    return Timeline(tuple(rows), tuple(bars), len(intervals), tuple(left_out))
+    rows = dict(_rows(pairs, {_key(pair, _PRODUCER) for pair in chosen}))
+    place = {key: number for number, key in enumerate(rows)}
+    wanted = pa.Table.from_pylist(chosen).select(_PRODUCER) if chosen else None
+    own = long_ones.join(wanted, list(_PRODUCER), join_type="left semi").to_pylist() if wanted else []
+    bars = merged((_bar(place[_key(row, _PRODUCER)], row) for row in own), MOST_BARS)
+    together = ((_key(row, keys), row) for keys in (_GROUP, _HOST) for row in _together(long_ones, keys))
+    summed = merged((_bar(place[key], row) for key, row in together if key in place), MOST_BARS)
+    left_out = _not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(own), len(bars))
+    return Timeline(tuple(rows.values()), (*summed, *bars), len(own), tuple(left_out))
 
 
 def isolation_hover(bar: Bar) -> str:
     """Hover text of a bar of the timeline, in Plotly's markup."""
     row = bar.source
     did = "isolated it" if row["enforced"] else "would have isolated it with its switch on"
-    head = f"<b>{named(row['broker_name'])}</b><br>{markup(producer_name(row))} {did}"
-    when, cause = interval_words(bar.start_ms, bar.end_ms), named(cause_words(row["cause"]) or "?")
+    head, when = f"<b>{named(row['broker_name'])}</b>", interval_words(bar.start_ms, bar.end_ms)
+    if "client_id" not in row:
+        who = f"{counted(row['producers'], 'producer')} of {row['producer_group'] or '(unknown group)'}"
+        where = f" on {row['host']}" if "host" in row else ""
+        version = row["client_version"] or "version unknown"
+        many = f"{counted(row['isolations'], 'isolation')} for {row['kind']}"
+        return f"{head}<br>{markup(f'{who}{where} (client {version}) {did}')}<br>{when}<br>{markup(many)}"
+    head += f"<br>{markup(producer_name(row))} {did}"
+    cause = named(cause_words(row["cause"]) or "?")
     if bar.rows > 1:
         return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause: {cause}"
     lines = [
@@ -134,63 +142,115 @@ def isolation_hover(bar: Bar) -> str:
     return "<br>".join(lines)
 
 
-def _pairs(isolations: pa.Table, length: pa.ChunkedArray) -> list[dict[str, Any]]:
-    """One row per broker and producer, with both sums of the isolations' lengths; the worst first."""
-    on = isolations["enforced"]
-    sums = (
-        isolations.select([*_PAIR, "client_version"])
+def _described(isolations: pa.Table, published: Published) -> pa.Table:
+    """With `host`, `kind` (the class of the cause), `isolated_ms` and `would_ms`; an unknown version is empty."""
+    length, on = published.lengths_ms(isolations), isolations["enforced"]
+    of_cause = isolations.append_column("ms", length).group_by("cause").aggregate([("ms", "sum")]).to_pylist()
+    class_of = classes_of({row["cause"]: row["ms_sum"] for row in of_cause})
+    hosts = pc.struct_field(pc.extract_regex(isolations["client_id"], "^(?P<host>[^@]+)@"), "host")
+    version = pc.fill_null(isolations["client_version"], "")
+    return (
+        isolations.set_column(isolations.schema.get_field_index("client_version"), "client_version", version)
+        .append_column("host", pc.coalesce(hosts, isolations["client_id"]))
+        .append_column("kind", pa.array(map(class_of.get, isolations["cause"].to_pylist()), pa.string()))
         .append_column("isolated_ms", pc.if_else(on, length, 0))
         .append_column("would_ms", pc.if_else(on, 0, length))
-        .group_by(_PAIR)
-        .aggregate([("isolated_ms", "sum"), ("would_ms", "sum"), ([], "count_all"), ("client_version", "max")])
     )
-    found: list[dict[str, Any]] = sums.to_pylist()
-    worse = ("isolated_ms_sum", "would_ms_sum")
-    return sorted(found, key=lambda pair: (*(-pair[name] for name in worse), *(pair[name] for name in _PAIR)))
 
 
-def _chosen(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The worst producers of the worst brokers: the next one of each broker in turn until the rows are used up."""
-    brokers: dict[str, list[dict[str, Any]]] = {}
+def _pairs(isolations: pa.Table) -> list[Pair]:
+    """One row per broker and producer, with its sums; the worst first."""
+    sums = isolations.group_by(_PRODUCER).aggregate([("isolated_ms", "sum"), ("would_ms", "sum"), ([], "count_all")])
+    named_as = {"isolated_ms_sum": "isolated_ms", "would_ms_sum": "would_ms", "count_all": "isolations"}
+    pairs: list[Pair] = sums.rename_columns(named_as).to_pylist()
+    return sorted(pairs, key=lambda pair: (-pair["isolated_ms"], -pair["would_ms"], _key(pair, _PRODUCER)))
+
+
+def _key(row: Mapping[str, Any], names: Sequence[str]) -> Key:
+    return tuple(row[name] for name in names)
+
+
+def _worst_first(pairs: Sequence[Pair], names: Sequence[str]) -> dict[Key, list[Pair]]:
+    """The pairs by a key, the worst sums first."""
+    found: dict[Key, list[Pair]] = {}
     for pair in pairs:
-        brokers.setdefault(pair["broker_name"], []).append(pair)
-    worst = sorted(brokers, key=lambda name: _summed(brokers[name]))[:MOST_BROKERS]
-    turns = [(turn, place) for place, name in enumerate(worst) for turn in range(len(brokers[name]))]
-    taken = sorted(turns)[: MOST_ROWS - len(worst)]
-    return [brokers[worst[place]][turn] for turn, place in sorted(taken, key=lambda slot: (slot[1], slot[0]))]
+        found.setdefault(_key(pair, names), []).append(pair)
+    return dict(sorted(found.items(), key=lambda item: (*(-total for total in _sums(item[1])[:2]), item[0])))
 
 
-def _summed(pairs: list[dict[str, Any]]) -> tuple[int, int, str]:
-    on, off = (sum(pair[name] for pair in pairs) for name in ("isolated_ms_sum", "would_ms_sum"))
-    return -on, -off, pairs[0]["broker_name"]
+def _sums(pairs: Sequence[Pair]) -> tuple[int, int, int]:
+    isolated_ms, would_ms, isolations = (sum(pair[name] for pair in pairs) for name in _SUMS)
+    return isolated_ms, would_ms, isolations
 
 
-def _rows(chosen: list[dict[str, Any]], pairs: list[dict[str, Any]]) -> list[Row]:
-    rows: list[Row] = []
-    for pair in chosen:
-        broker = pair["broker_name"]
-        if not rows or rows[-1].broker_name != broker:
-            rows.append(_row(broker, _HEADING, [other for other in pairs if other["broker_name"] == broker]))
-        rows.append(_row(broker, (pair["client_id"], pair["producer_group"], pair["client_version_max"]), [pair]))
-    return rows
+def _chosen(pairs: Sequence[Pair]) -> list[Pair]:
+    """The worst producers of the worst brokers: the next one of each group in turn until the rows are used up."""
+    brokers = list(_worst_first(pairs, _LEVELS[0]).values())[:MOST_BROKERS]
+    groups = [group for broker in brokers for group in _worst_first(broker, _GROUP).values()]
+    turns = sorted((turn, place) for place, group in enumerate(groups) for turn in range(len(group)))
+    return [groups[place][turn] for turn, place in turns[:MOST_PRODUCERS]]
 
 
-def _row(broker: str, producer: tuple[str | None, str | None, str | None], pairs: list[dict[str, Any]]) -> Row:
-    sums = [sum(pair[name] for pair in pairs) for name in ("isolated_ms_sum", "would_ms_sum", "count_all")]
-    return Row(broker, *producer, *sums)
+def _rows(
+    pairs: Sequence[Pair], chosen: set[Key], level: int = 0, parent: int | None = None, above: int = 0
+) -> Iterator[tuple[Key, Row]]:
+    """Rows with their keys: what holds a chosen producer; a lone one stands in its group's or host's place.
+
+    Args:
+        pairs: those below the parent.
+        chosen: keys of the producers to draw.
+        level: which of `_LEVELS`.
+        parent: place of the parent.
+        above: number of rows so far.
+    """
+    for key, same in _worst_first(pairs, _LEVELS[level]).items():
+        drawn = [pair for pair in same if _key(pair, _PRODUCER) in chosen]
+        lone = level > 0 and len(same) == 1
+        named_by = dict(zip(_PRODUCER, _key(same[0], _PRODUCER) if lone else key, strict=False))
+        group, version, host, client = (named_by.get(name) for name in _PRODUCER[1:])
+        if drawn:
+            row = Row(key[0], client, group, version, *_sums(same), host, len(same), parent)
+            yield _key(same[0], _PRODUCER) if lone else key, row
+            below = [] if lone or level == len(_LEVELS) - 1 else list(_rows(same, chosen, level + 1, above, above + 1))
+            yield from below
+            above += 1 + len(below)
 
 
-def _not_drawn(
-    pairs: list[dict[str, Any]], chosen: list[dict[str, Any]], empty: int, drawn: int, bars: int
-) -> list[str]:
+def _bar(place: int, row: Mapping[str, Any]) -> Bar:
+    return Bar(place, row["kind"], not row["enforced"], row["start_ms"], row["end_ms"], row)
+
+
+def _together(isolations: pa.Table, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The times in which any producer of a key isolated the broker, by kind and switch: `producers`, `isolations`."""
+    keys = [*names, "kind", "enforced"]
+    of_key = isolations.group_by(keys).aggregate([]).combine_chunks()
+    numbered = of_key.append_column("number", pa.array(range(of_key.num_rows), pa.int64()))
+    rows = isolations.select([*keys, "client_id", "start_ms", "end_ms"]).join(numbered, keys)
+    rows = rows.sort_by([("number", "ascending"), ("start_ms", "ascending"), ("end_ms", "ascending")])
+    far = pc.multiply(rows["number"], _FAR_MS)  # one axis of time for all keys, one after the other
+    reach = pc.cumulative_max(pc.add(far, rows["end_ms"]).combine_chunks())
+    before = pa.concat_arrays([pa.array([-1], pa.int64()), reach[:-1]]) if rows.num_rows else reach
+    begins = pc.greater(pc.add(far, rows["start_ms"]), before)
+    found = (
+        rows.append_column("time", pc.cumulative_sum(pc.cast(begins, pa.int64())))
+        .group_by([*keys, "time"])
+        .aggregate([("start_ms", "min"), ("end_ms", "max"), ("client_id", "count_distinct"), ([], "count_all")])
+    )
+    named_as = {"start_ms_min": "start_ms", "end_ms_max": "end_ms", "client_id_count_distinct": "producers"}
+    together: list[dict[str, Any]] = found.rename_columns(named_as | {"count_all": "isolations"}).to_pylist()
+    return together
+
+
+def _not_drawn(pairs: Sequence[Pair], chosen: Sequence[Pair], empty: int, drawn: int, bars: int) -> list[str]:
     found = []
-    left = pairs if not chosen else [pair for pair in pairs if not any(pair is other for other in chosen)]
+    there = {_key(pair, _PRODUCER) for pair in chosen}
+    left = [pair for pair in pairs if _key(pair, _PRODUCER) not in there]
     if left:
+        isolated_ms, _, isolations = _sums(left)
         brokers = {pair["broker_name"] for pair in pairs} - {pair["broker_name"] for pair in chosen}
         found.append(
             f"{counted(len(left), 'row')} of a broker and a producer, with"
-            f" {counted(sum(pair['count_all'] for pair in left), 'isolation')} of"
-            f" {duration(sum(pair['isolated_ms_sum'] for pair in left))} in all, beyond the {len(chosen)} worst"
+            f" {counted(isolations, 'isolation')} of {duration(isolated_ms)} in all, beyond the {len(chosen)} worst"
             + (f"; {counted(len(brokers), 'broker')} not drawn at all" if brokers else "")
         )
     if bars < drawn:

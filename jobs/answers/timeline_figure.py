@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import product, zip_longest
 from typing import Any
 
 from jobs.answers.causes import CLASSES, OTHER
 from jobs.answers.events import Event
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, named
 from jobs.answers.minutes import Minutes, Point
-from jobs.answers.producers import host_of
 from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.answers.window import Window
 from jobs.text.terminal import counted, duration
@@ -103,18 +102,23 @@ def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
     traces: list[dict[str, Any]] = []
     others = sorted({bar.kind for bar in drawn.bars} - CLASSES.keys(), key=lambda kind: (kind == OTHER, kind))
     for kind in (*CLASSES, *others):
-        for hollow in (False, True):
-            bars = [bar for bar in drawn.bars if bar.kind == kind and bar.hollow == hollow]
+        for hollow, meta in product((False, True), ("isolation", "together")):
+            bars = [bar for bar in drawn.bars if (bar.kind, bar.hollow, _meta(bar)) == (kind, hollow, meta)]
             if bars:
-                in_legend = any(trace["legendgroup"] == kind for trace in traces)
-                traces.append(_gantt(kind, bars, lane_of, CLASSES.get(kind, _GREY)) | {"showlegend": not in_legend})
+                shown = {"meta": meta, "showlegend": all(trace["legendgroup"] != kind for trace in traces)}
+                traces.append(_gantt(kind, bars, lane_of, CLASSES.get(kind, _GREY)) | shown)
     return traces
+
+
+def _meta(bar: Bar) -> str:
+    """Whether a bar is of one producer, or of a row that unfolds."""
+    return "isolation" if "client_id" in bar.source else "together"
 
 
 def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]], colour: str) -> dict[str, Any]:
     marker = {"color": _CLEAR if bars[0].hollow else colour, "line": {"color": colour, "width": 1}}
     trace = bar_trace(named(kind), bars, in_lanes(bars, lane_of), isolation_hover, marker)
-    return {**trace, **_BELOW, "legendgroup": kind, "meta": "isolation"}
+    return {**trace, **_BELOW, "legendgroup": kind}
 
 
 def _event_trace(drawn: Timeline, events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -173,7 +177,7 @@ def _layout(
             "domain": [0, gantt_px / plot_px],
             "range": [len(drawn.rows) - 0.4, -0.6],
             "tickvals": list(range(len(drawn.rows))),
-            "ticktext": [_label(row) for row in drawn.rows],
+            "ticktext": [_label(row, None if row.parent is None else drawn.rows[row.parent]) for row in drawn.rows],
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
@@ -244,13 +248,16 @@ def _rules(drawn: Timeline) -> list[dict[str, Any]]:
             "layer": "below",
         }
         for place, row in enumerate(drawn.rows)
-        if row.client_id is None
+        if row.parent is None
     ]
 
 
-def _label(row: Row) -> str:
-    """A producer's group and host, a client id for what is not known; a broker's name and how long it was isolated."""
-    if row.client_id is not None:
-        of_group = f"{row.producer_group} {host_of(row.client_id) or row.client_id}"
-        return named(of_group if row.producer_group else row.client_id, _LABEL)
-    return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"
+def _label(row: Row, above: Row | None) -> str:
+    """A broker and how long it was isolated, else what the row adds to the one that unfolds to it."""
+    if above is None:
+        return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"
+    group, many = row.producer_group or "(unknown group)", "" if row.client_id else f" ({row.producers:,})"
+    if row.host is None:
+        return named(f"{group} {row.client_version}{many}", _LABEL)
+    where = (row.client_id or row.host) if above.host else f"{row.host}{many}"
+    return named(f"{group} {where}" if above.parent is None else where, _LABEL)

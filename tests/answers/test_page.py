@@ -71,7 +71,9 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, file: Path) -> Opened:
-    return Opened(browser, file, color_scheme="light")
+    found = Opened(browser, file, color_scheme="light")
+    found.page.click("#unfold")
+    return found
 
 
 def test_it_says_nothing_and_asks_for_nothing(opened: Opened, file: Path) -> None:
@@ -207,15 +209,16 @@ def test_it_can_be_used_by_keyboard(browser: Browser, file: Path) -> None:
     page.locator("#timeline details summary").focus()
     page.keyboard.press("Enter")
     assert page.locator("#isolated").is_visible()
-    page.get_by_placeholder("severity, kind").focus()
+    page.get_by_label("Text").focus()
     page.keyboard.type("calm")
     assert page.locator("#found tbody tr:visible").count() == 1
-    assert page.locator("#findings output").inner_text() == f"1 of {1 + len(HOSTILE)}"
+    assert page.locator("#filters output").inner_text().startswith("1 of ")
     for words, rows in (("CALM all_isolated", 1), ("calm bold", 0)):  # each word is in the row
-        page.get_by_placeholder("severity, kind").fill(words)
+        page.get_by_label("Text").fill(words)
         assert page.locator("#found tbody tr:visible").count() == rows
-    page.get_by_placeholder("severity, kind").fill("")
-    assert page.locator("#findings output").inner_text() == f"{1 + len(HOSTILE)} rows"
+    page.get_by_role("button", name="Show all").press("Enter")
+    assert page.locator("#found tbody tr:visible").count() == 1 + len(HOSTILE)
+    assert page.locator("#filters output").inner_text() == ""
     page.locator("#broker").focus()
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.getElementById('timeline-plot').data[0].y.length") == 3
@@ -236,6 +239,43 @@ def test_a_printed_page_holds_its_tables_and_the_screen_is_then_as_before(browse
     assert page.evaluate(size) == size_before
 
 
+def labels(page: Page) -> list[str]:
+    return page.locator("#timeline-plot .ytick text").all_text_contents()
+
+
+def test_a_group_unfolds_by_keyboard(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    assert labels(page)[:4] == ["broker-b 1 min 00 s", "PG 5.3.3 (6)", "broker-a 40.0 s", "PG 5.3.3 (3)"]
+    of_a = page.get_by_role("button", name="broker-a PG 5.3.3")
+    assert of_a.get_attribute("aria-expanded") == "false"
+    of_a.press("Enter")
+    assert labels(page)[3:8] == ["PG 5.3.3 (3)", "p1", "p2", "p3", "\"'`;--\\…x1b[31m 10.0 s"]
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    page.keyboard.press("Enter")
+    assert labels(page)[3:5] == ["PG 5.3.3 (3)", "\"'`;--\\…x1b[31m 10.0 s"]
+
+
+def test_a_filter_narrows_tables_and_timeline_and_its_link_shows_the_same(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    page.select_option("select[name=broker]", label="broker-a")
+    assert page.locator("#events tbody tr[data-of]:visible th").all_inner_texts() == ["broker-a"]
+    assert labels(page) == ["broker-a 40.0 s", "PG 5.3.3 (3)"]
+    assert page.locator("#broker option:checked").inner_text() == "broker-a"  # its sends and latency too
+    assert page.locator("#group-numbers tbody tr:visible").count() == 2  # of no broker
+    page.evaluate(f"Plotly.relayout('timeline-plot', {{'xaxis.range': [{START + 1_000}, {START + 30_000}]}})")
+    page.get_by_label("Text").fill("PG")
+    link = page.get_by_role("link", name="Link to this view").get_attribute("href")
+    assert link == f"#broker=broker-a&text=PG&from={START + 1_000}&until={START + 30_000}"
+    again = Opened(browser, file).page
+    again.goto(f"{file.as_uri()}{link}")
+    again.reload()
+    assert labels(again) == labels(page)
+    shown = "document.getElementById('timeline-plot')._fullLayout.xaxis.range.map((each) => String(each).slice(11, 19))"
+    assert again.evaluate(shown) == ["00:00:01", "00:00:30"]
+    again.click("#all")
+    assert again.evaluate("location.hash") == f"#from={START + 1_000}&until={START + 30_000}"
+
+
 def test_an_event_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
     """From its first bad attempt to the end of its avoidance, second 6 to 35, and as long again on both sides."""
     page = Opened(browser, file).page
@@ -252,12 +292,9 @@ def test_a_zoomed_event_s_own_rows_are_in_view(browser: Browser, tmp_path: Path,
     page = Opened(browser, file, viewport={"width": 1440, "height": height}, reduced_motion="reduce").page
     buttons = page.locator("button[data-row]")
     lowest = max(range(buttons.count()), key=lambda number: int(buttons.nth(number).get_attribute("data-row") or 0))
-    row = int(buttons.nth(lowest).get_attribute("data-row") or 0)
     buttons.nth(lowest).click()
-    label = page.locator("#timeline-plot .yaxislayer-above .ytick").nth(row)
     broker = buttons.nth(lowest).locator("xpath=ancestor::tr/th").inner_text()
-    assert row > 0
-    assert broker in (label.text_content() or "")
+    label = page.locator("#timeline-plot .yaxislayer-above .ytick", has_text=broker)
     box = label.bounding_box()
     assert box is not None
     assert page.locator("header").bounding_box()["height"] < box["y"] < height - box["height"]  # type: ignore[index]
@@ -304,8 +341,8 @@ def test_an_arrow_stands_where_a_bar_goes_on(browser: Browser, file: Path) -> No
     zoomed = "(range) => Plotly.relayout('timeline-plot', {'xaxis.range': range})"
     page.evaluate(zoomed, [START - 4_000, START + 26_000])
     page.wait_for_function("document.querySelectorAll('#timeline-plot .annotation-text').length > 0")
-    bars = """document.getElementById("timeline-plot").data.filter(({meta}) => meta === "isolation")
-        .flatMap(({base, x, y}) => base.map((start, at) => [y[at], start, start + x[at]]))"""
+    bars = """document.getElementById("timeline-plot").data.filter(({meta}) => ["isolation", "together"].includes(meta))
+        .flatMap(({base, x, y}) => base.map((start, at) => [Math.round(y[at]), start, start + x[at]]))"""
     shown = """(() => { const axis = document.getElementById("timeline-plot")._fullLayout.xaxis2;
         return axis.range.map((each) => Date.parse(String(each).replace(" ", "T") + "Z")); })()"""
     first, last = page.evaluate(shown)
@@ -322,6 +359,7 @@ def test_a_bad_night_opens_too(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "bad.html"
     assert cli.main(["report", "--lake", str(tmp_path / "lake"), "--cluster", "main", "--output", str(file)]) == 0
     bad = Opened(browser, file)
+    bad.page.click("#unfold")
     drawn = """document.getElementById("timeline-plot").data.filter(({meta}) => meta === "isolation")
         .reduce((sum, {base}) => sum + base.length, 0)"""
     traces = """[...document.querySelectorAll("#timeline-plot .barlayer .trace")]

@@ -14,7 +14,7 @@ from jobs.answers.minutes import MOST_POINTS, Point, minutes
 from jobs.answers.night import MOST_EVENTS, MOST_FINDINGS, NIGHTS_BEFORE, Day, headline, night
 from jobs.answers.published import Published, open_published
 from jobs.answers.report import render
-from jobs.answers.timeline import MOST_BROKERS, MOST_ROWS, isolation_hover, timeline
+from jobs.answers.timeline import MOST_BROKERS, MOST_PRODUCERS, isolation_hover, timeline
 from jobs.answers.words import percent, safe_cell, unsure_text
 from jobs.tables import (
     ALLOCATION_FINDINGS,
@@ -262,7 +262,8 @@ def test_each_send_costs_once(tmp_path: Path) -> None:
     assert [(day.lost, day.unsent, day.saved, day.slow) for day in found.days] == [(1, 0, 0, 0), (5, 1, 2, 6)]
     assert found.headline.startswith("5 sends lost (1 before a broker was chosen), 2 saved by a retry, 6 slow; ")
     page = render(open_published(str(tmp_path), None, None, None))
-    assert "<dt>sends lost</dt><dd>5 <small>1 before a broker was chosen</small></dd>" in page
+    was = '<small class="was">2026-03-01: 1</small>'
+    assert f"<dt>sends lost</dt><dd>5 <small>1 before a broker was chosen</small> {was}</dd>" in page
     assert re.findall(r"<bdi>(PG_\w)</bdi>.*?>(\d)<td class=.number.>(\d)<td class=.number.>(\d)", page)[:3] == [
         ("PG_a", "3", "2", "1"), ("PG_b", "1", "0", "3"), ("PG_c", "1", "0", "2"),
     ]  # fmt: skip
@@ -429,12 +430,15 @@ def test_the_worst_first_on_the_timeline(tmp_path: Path) -> None:
     drawn = timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows))
     assert [(row.broker_name, row.client_id, row.isolated_ms, row.would_ms, row.isolations) for row in drawn.rows] == [
         ("on", None, 7, 0, 4),
+        ("on", None, 7, 0, 4),  # its group
         ("on", "p3", 3, 0, 2),
         ("on", "p1", 2, 0, 1),
         ("on", "p2", 2, 0, 1),
         ("less", None, 5, 800, 2),
+        ("less", None, 5, 800, 2),
         ("less", "p9", 5, 0, 1),
         ("less", "p8", 0, 800, 1),
+        ("off", None, 0, 1_801, 2),
         ("off", None, 0, 1_801, 2),
         ("off", "p2", 0, 901, 1),
         ("off", "p1", 0, 900, 1),
@@ -442,28 +446,60 @@ def test_the_worst_first_on_the_timeline(tmp_path: Path) -> None:
         ("less off", "p1", 0, 3, 1),
     ]
     assert drawn.not_drawn == ("1 isolation of no length, where only the band of the end says isolated",)
-    assert (drawn.rows_of("less"), drawn.rows_of("none")) == ((4, 6), None)
-    assert sorted((each.row, each.hollow) for each in drawn.bars if each.row >= 5) == [
-        (5, False), (6, True), (8, True), (9, True), (11, True),
+    assert (drawn.rows_of("less"), drawn.rows_of("none")) == ((5, 8), None)
+    assert sorted((each.row, each.hollow) for each in drawn.bars if each.row >= 6) == [
+        (6, False), (6, True), (7, False), (8, True), (10, True), (11, True), (12, True), (14, True),
     ]  # fmt: skip
+    assert [row.parent for row in drawn.rows] == [None, 0, 1, 1, 1, None, 5, 6, 6, None, 9, 10, 10, None, 13]
+
+
+def test_a_group_unfolds_to_hosts_and_a_host_to_its_producers(tmp_path: Path) -> None:
+    """Bars of a group and of a host are the times in which any of their producers isolated the broker, by cause."""
+    rows = [
+        isolation("h1@1", "a", 0, 10),
+        isolation("h1@2", "a", 10, 30),  # touches the one before
+        isolation("h2@1", "a", 5, 20),
+        isolation("h2@1", "a", 40, 50),
+        isolation("h2@1", "a", 12, 16, cause="RemotingTimeoutException"),
+        isolation("h3@1", "a", 0, 100, client_version="4.9.8"),
+        isolation("h3@1", "a", 0, 7, client_version=None),
+    ]
+    drawn = timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows))
+    assert [(row.client_version, row.host, row.client_id, row.producers, row.parent) for row in drawn.rows] == [
+        (None, None, None, 5, None),
+        ("4.9.8", "h3", "h3@1", 1, 0),
+        ("5.3.3", None, None, 3, 0),
+        ("5.3.3", "h1", None, 2, 2),
+        ("5.3.3", "h1", "h1@2", 1, 3),
+        ("5.3.3", "h1", "h1@1", 1, 3),
+        ("5.3.3", "h2", "h2@1", 1, 2),
+        ("", "h3", "h3@1", 1, 0),
+    ]
+    together = [bar for bar in drawn.bars if bar.row in {2, 3}]
+    assert sorted((bar.row, bar.start_ms - START, bar.end_ms - START, bar.source["producers"]) for bar in together) == [
+        (2, 0, 30, 3), (2, 12, 16, 1), (2, 40, 50, 1), (3, 0, 30, 2),
+    ]  # fmt: skip
+    assert isolation_hover(min(together, key=lambda bar: bar.start_ms)).split("<br>")[1] == (
+        "3 producers of PG (client 5.3.3) isolated it"
+    )
 
 
 def test_each_broker_has_its_turn_until_the_rows_are_used_up(tmp_path: Path) -> None:
     """A broker with a hundred producers leaves room for the second ones of others, and a thirteenth has none."""
-    most = [isolation(f"p{number:03d}", "a", 0, 10_000 - number) for number in range(MOST_ROWS)]
+    most = [isolation(f"p{number:03d}", "a", 0, 10_000 - number) for number in range(MOST_PRODUCERS)]
     others = [
         isolation(client, f"b{number:02d}", 0, 5_000 - number)
         for number in range(MOST_BROKERS)
         for client in ("p", "q")
     ]
     drawn = timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *most, *others))
-    assert len(drawn.rows) == MOST_ROWS
     assert {row.broker_name for row in drawn.rows} == {"a", *(f"b{number:02d}" for number in range(MOST_BROKERS - 1))}
-    of_others = [row for row in drawn.rows if row.broker_name != "a" and row.client_id]
-    assert len(of_others) == 2 * (MOST_BROKERS - 1)
-    shown = MOST_ROWS - MOST_BROKERS
+    producers = [row for row in drawn.rows if row.client_id]
+    assert len(producers) == MOST_PRODUCERS
+    assert len([row for row in producers if row.broker_name != "a"]) == 2 * (MOST_BROKERS - 1)
+    shown = MOST_PRODUCERS
     (left_out,) = drawn.not_drawn
-    rows_left = MOST_ROWS + 2 * MOST_BROKERS - shown
+    rows_left = 2 * MOST_BROKERS
     assert left_out.startswith(f"{rows_left} rows of a broker and a producer, with {rows_left} isolations of ")
     assert left_out.endswith(f"beyond the {shown} worst; 1 broker not drawn at all")
 
@@ -476,7 +512,8 @@ def test_causes_without_a_class_have_their_own_and_no_other_one_took_longer(tmp_
         for cause, lengths in held.items()
         for number, length in enumerate(lengths)
     ]
-    kinds = {each.source["cause"]: each.kind for each in timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows)).bars}
+    bars = timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows)).bars
+    kinds = {each.source["cause"]: each.kind for each in bars if "cause" in each.source}
     own = {name: name for name in ("AError", "BError", "CError", "DError")}
     assert kinds == own | {"EError": OTHER, "LATENCY": SLOW}
 

@@ -30,8 +30,11 @@ def sent(*points: Point, width_ms: int = MINUTE) -> Minutes:
     return Minutes(width_ms, points, {}, 0)
 
 
-def row(broker: str, client_id: str | None = None, isolated_ms: int = 0, group: str = "PG") -> Row:
-    return Row(broker, client_id, client_id and group, client_id and "5.3.3", isolated_ms, 7, 1)
+def row(broker: str, client_id: str | None = None, isolated_ms: int = 0, parent: int | None = None, **more: Any) -> Row:
+    """A heading, or a row below one."""
+    below = {"producer_group": "PG", "client_version": "5.3.3"} if parent is not None else {}
+    known = {"producer_group": None, "client_version": None, "isolations": 1, "would_ms": 7, "host": client_id}
+    return Row(broker, client_id, isolated_ms=isolated_ms, parent=parent, **known | below | more)
 
 
 def isolated(place: int, kind: str, start_ms: int, end_ms: int, *, hollow: bool = False) -> Bar:
@@ -52,7 +55,10 @@ def event(brokers: list[str], bad_from_ms: int, last_bad_ms: int, bad_until_ms: 
     })  # fmt: skip
 
 
-TWO_BROKERS = (row("a", isolated_ms=90_000), row("a", "p1"), row("a", "p2"), row("b", isolated_ms=1_500), row("b", "p"))
+TWO_BROKERS = (
+    row("a", isolated_ms=90_000), row("a", "p1", parent=0), row("a", "p2", parent=0),
+    row("b", isolated_ms=1_500), row("b", "p", parent=3),
+)  # fmt: skip
 DRAWN = Timeline(TWO_BROKERS, (isolated(1, SLOW, 5_000, 9_000),), 1, ())
 
 
@@ -141,16 +147,21 @@ def test_an_event_is_a_bar_on_the_heading_and_a_band_over_the_producers_of_each_
 
 
 def test_rows_are_labelled_and_a_line_stands_above_each_broker() -> None:
-    """A producer by its group and host; by its client id for what of these is not known."""
+    """A lone producer by group and host; a group by version, its hosts, and several producers of one host."""
     long = "x" * 40
-    rows = (*TWO_BROKERS, row(long, isolated_ms=61_000), row(long, "10.0.0.1@4711"), row(long, long, group=""))
+    rows = (
+        *TWO_BROKERS, row(long, isolated_ms=61_000), row(long, parent=5, host=None, producers=1_003),
+        row(long, "10.0.0.1@4711", parent=6, host="10.0.0.1"), row(long, parent=6, host="10.0.0.2", producers=2),
+        row(long, long, parent=8, host="10.0.0.2"),
+    )  # fmt: skip
     layout = timeline_figure(Timeline(rows, (), 0, ()), NO_SENDS, [])[0]["layout"]
     assert layout["yaxis"]["ticktext"] == [
         "<b>a</b> 1 min 30 s", "PG p1", "PG p2", "<b>b</b> 1.5 s", "PG p",
-        "<b>xxxxxxx…xxxxxxx</b> 1 min 01 s", "PG 10.0.0.1", "xxxxxxxxxxxxxx…xxxxxxxxxxxxxx",
+        "<b>xxxxxxx…xxxxxxx</b> 1 min 01 s", "PG 5.3.3 (1,003)", "10.0.0.1", "10.0.0.2 (2)",
+        "xxxxxxxxxxxxxx…xxxxxxxxxxxxxx",
     ]  # fmt: skip
-    assert layout["yaxis"]["tickvals"] == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert layout["yaxis"]["range"] == [7.6, -0.6]  # from the top
+    assert layout["yaxis"]["tickvals"] == [*range(10)]
+    assert layout["yaxis"]["range"] == [9.6, -0.6]  # from the top
     lines = [(each["y0"], each["y1"]) for each in layout["shapes"] if each["type"] == "line"]
     assert lines == [(-0.5, -0.5), (2.5, 2.5), (4.5, 4.5)]
 
