@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -184,11 +185,13 @@ def _sums(pairs: Sequence[Pair]) -> tuple[int, int, int]:
 
 
 def _chosen(pairs: Sequence[Pair]) -> list[Pair]:
-    """The worst producers of the worst brokers: the next one of each group in turn until the rows are used up."""
+    """The worst brokers' producers, the next of each broker in turn, and of each of its groups, up to the limit."""
     brokers = list(_worst_first(pairs, _LEVELS[0]).values())[:MOST_BROKERS]
-    groups = [group for broker in brokers for group in _worst_first(broker, _GROUP).values()]
-    turns = sorted((turn, place) for place, group in enumerate(groups) for turn in range(len(group)))
-    return [groups[place][turn] for turn, place in turns[:MOST_PRODUCERS]]
+    return _in_turn([_in_turn(list(_worst_first(broker, _GROUP).values())) for broker in brokers])[:MOST_PRODUCERS]
+
+
+def _in_turn(lists: Sequence[Sequence[Pair]]) -> list[Pair]:
+    return [pair for turn in zip_longest(*lists) for pair in turn if pair is not None]
 
 
 def _rows(

@@ -43,14 +43,10 @@
     legend.replaceChildren(...entries);
   }
 
-  /* An arrow at the edge of each row whose bar goes on beyond what the axis shows. */
-  function markEdges(place) {
-    const isBar = ({ meta }) => meta === "isolation" || meta === "together";
-    if (!place.data.some(isBar)) return; // then Plotly makes no such axis
-    const axis = place._fullLayout.xaxis2;
-    const [from, until] = axis.range.map(axis.r2l);
+  /* An arrow at the edge of each row whose bar goes on beyond what the axis shows, from and until in ms. */
+  function edges(traces, from, until) {
     const goesOn = { left: new Set(), right: new Set() };
-    for (const { base, x, y } of place.data.filter(isBar)) {
+    for (const { base, x, y } of traces.filter(({ meta }) => meta === "isolation" || meta === "together")) {
       base.forEach((start, at) => {
         const end = start + x[at];
         if (start < from && from < end) goesOn.left.add(Math.round(y[at]));
@@ -58,8 +54,18 @@
       });
     }
     const arrow = (x, text) => (y) => ({ xref: "paper", x, xanchor: "left", yref: "y", y, text, showarrow: false });
-    const annotations = [...[...goesOn.left].map(arrow(0, "◂")), ...[...goesOn.right].map(arrow(1, "▸"))];
-    Plotly.relayout(place, { annotations });
+    return [...[...goesOn.left].map(arrow(0, "◂")), ...[...goesOn.right].map(arrow(1, "▸"))];
+  }
+
+  function markEdges(place) {
+    const annotations = edges(place.data, ...shownTime(place));
+    if (annotations.length || place.layout.annotations?.length) Plotly.relayout(place, { annotations });
+  }
+
+  /* What the axis of time shows, in ms; null before the first drawing. */
+  function shownTime(place) {
+    const axis = place?._fullLayout?.xaxis;
+    return axis ? axis.range.map(axis.r2l) : null;
   }
 
   const shown = [];
@@ -70,18 +76,29 @@
     const entry = shown.find((each) => each.place === place) || shown[shown.push({ place }) - 1];
     entry.figure = figure;
     fillLegend(document.getElementById(place.dataset.legend), figure.data);
-    const drawn = Plotly.react(place, figure.data, themed(figure), PLOT_CONFIG);
-    if (id === "timeline-plot") drawn.then(markEdges);
+    Plotly.react(place, figure.data, themed(figure), PLOT_CONFIG);
   }
 
   const rows = data.rows.map((row, place) => ({ ...row, place, below: [] }));
   for (const row of rows) rows[row.parent]?.below.push(row);
-  const unfolded = new Set(); // places of rows
+  const MOST_AT_FIRST = 80;
+  let unfolded = new Set(); // places of rows
 
-  /* Rows on screen, from the top: those that pass the filter, where all above them are unfolded. */
+  /* The worst brokers, as long as their groups are few. */
+  function unfoldFirst() {
+    let left = MOST_AT_FIRST;
+    for (const row of rows.filter(({ parent }) => parent === null)) {
+      left -= row.below.length;
+      if (left >= 0 || unfolded.size === 0) unfolded.add(row.place);
+    }
+  }
+
+  /* Rows on screen, from the top: those that pass the filter, where all above them are unfolded; a filter unfolds brokers. */
   function visibleRows() {
+    const isFiltered = Object.values(asked()).some(Boolean);
     const passes = (row) => row.below.length ? row.below.some(passes) : passesFilter(row.of, row.text);
-    const isOpen = (row) => row === undefined || ((row.parent === null || unfolded.has(row.place)) && isOpen(rows[row.parent]));
+    const isOpen = (row) => row === undefined
+      || ((unfolded.has(row.place) || (isFiltered && row.parent === null)) && isOpen(rows[row.parent]));
     return rows.filter((row) => isOpen(rows[row.parent]) && passes(row));
   }
 
@@ -93,7 +110,7 @@
     const { margin, yaxis } = whole.layout;
     const plotPx = whole.height - margin.t - margin.b;
     const all = Math.max(2, rows.length);
-    rowPx = (yaxis.domain[1] * plotPx) / all;
+    const rowPx = (yaxis.domain[1] * plotPx) / all;
     const cutPx = (all - Math.max(2, left.length)) * rowPx;
     const raised = (y) => (y * plotPx - cutPx) / (plotPx - cutPx);
     const layout = structuredClone(whole.layout);
@@ -123,14 +140,15 @@
     });
     const place = document.getElementById("timeline-plot");
     if (!place) return;
-    if (place._fullLayout?.xaxis) layout.xaxis.range = layout.xaxis2.range = place._fullLayout.xaxis.range; // as zoomed
+    layout.xaxis.range = layout.xaxis2.range = shownTime(place) ?? layout.xaxis.range; // as zoomed
+    layout.annotations = edges(kept, ...layout.xaxis.range);
     draw("timeline-plot", { data: kept, layout, height: whole.height - cutPx });
-    foldsTop = whole.height - cutPx - margin.b - Math.max(2, left.length) * rowPx;
+    const ganttPx = Math.max(2, left.length) * rowPx;
+    rowTop = (at) => whole.height - cutPx - margin.b - ganttPx + ((at + 0.1) / (left.length + 0.2)) * ganttPx;
     placeFolds(left, document.getElementById("timeline-plot")._fullLayout.margin);
   }
 
-  let rowPx = 0;
-  let foldsTop = 0;
+  let rowTop; // of a row on screen, in pixels from the top of the picture
 
   /* A button left of each row that unfolds. */
   function placeFolds(left, margin) {
@@ -138,15 +156,15 @@
     if (!holder) return;
     const focused = document.activeElement?.dataset.fold;
     const buttons = left.map((row, at) => {
-      if (row.parent === null || !row.below.length) return null;
+      if (!row.below.length) return null;
       const button = document.createElement("button");
       const isOpen = unfolded.has(row.place);
       Object.assign(button, { type: "button", textContent: isOpen ? "▾" : "▸" });
       button.dataset.fold = row.place;
       button.setAttribute("aria-expanded", isOpen);
       button.setAttribute("aria-label", row.text);
-      button.style.top = `${foldsTop + at * rowPx}px`;
-      button.style.paddingLeft = `${rows[row.parent].parent === null ? 0 : 1}em`;
+      button.style.top = `${rowTop(at)}px`;
+      button.style.paddingLeft = `${(row.parent !== null) + (row.parent !== null && rows[row.parent].parent !== null)}em`;
       button.style.width = `${margin.l}px`;
       button.addEventListener("click", () => { fold(row.place, !isOpen); });
       return button;
@@ -156,9 +174,11 @@
   }
 
   function fold(place, open) {
+    folded = true;
     if (open) unfolded.add(place);
     else unfolded.delete(place);
     drawTimeline();
+    writeView();
   }
 
   function showBroker(number) {
@@ -203,19 +223,24 @@
   /* The filters and the time that is shown, behind the page's address: opened again, it shows the same. */
   function writeView() {
     const view = new URLSearchParams(Object.entries(asked()).filter(([, value]) => value));
-    const axis = document.getElementById("timeline-plot")?._fullLayout?.xaxis;
-    if (axis && zoomed) ["from", "until"].forEach((name, at) => view.set(name, Math.round(axis.r2l(axis.range[at]))));
+    const time = shownTime(document.getElementById("timeline-plot"));
+    if (time && zoomed) ["from", "until"].forEach((name, at) => view.set(name, Math.round(time[at])));
     const [event] = document.querySelectorAll("#events details[open]");
     if (event) view.set("event", event.id);
+    if (folded) view.set("open", [...unfolded].join("."));
     const link = `#${view}`;
     document.getElementById("view").href = link;
     history.replaceState(null, "", link);
   }
 
   let zoomed = false;
+  let folded = false; // by hand
   function readView() {
     const view = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     for (const field of filters.elements) if (view.has(field.name)) field.value = view.get(field.name);
+    if (view.has("open")) unfolded = new Set(view.get("open").split(".").map(Number));
+    else unfoldFirst();
+    folded = view.has("open");
     filterRows();
     if (view.has("from")) {
       zoomed = true;
@@ -244,7 +269,7 @@
   function topOfRow(row) {
     const at = visibleRows().findIndex(({ place }) => place === Number(row));
     const first = document.getElementById("folds").getBoundingClientRect().top;
-    return at < 0 ? NaN : first + foldsTop + at * rowPx;
+    return at < 0 ? NaN : first + rowTop(at);
   }
 
   function setTheme(dark) {
@@ -278,9 +303,10 @@
   for (const each of document.querySelectorAll("#events details")) each.addEventListener("toggle", writeView);
   for (const [id, open] of [["unfold", true], ["fold", false]]) {
     document.getElementById(id)?.addEventListener("click", () => {
-      unfolded.clear();
-      if (open) for (const row of rows) if (row.below.length) unfolded.add(row.place);
+      folded = true;
+      unfolded = new Set(rows.filter(({ below }) => open && below.length).map(({ place }) => place));
       drawTimeline();
+      writeView();
     });
   }
   let themeOnScreen = root.dataset.theme;
