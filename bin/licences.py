@@ -27,8 +27,8 @@ _NAMED = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
 
-# Packages that are never installed here, by their own licence files.
-_GIVEN = {"colorama": "BSD", "pyyaml-ft": "MIT"}
+# By their own licence files: packages without any metadata of it, or that are never installed here.
+_GIVEN = {"axe-playwright-python": "MIT AND MPL-2.0", "colorama": "BSD", "pyyaml-ft": "MIT"}
 _JARS = {
     "com.alibaba": "Apache-2.0",
     "commons-collections": "Apache-2.0",
