@@ -26,7 +26,7 @@
     }
     if (narrow()) {
       out.margin.l = 170;
-      out.yaxis.tickfont = { size: 10 };
+      out.yaxis.tickfont = { size: 9 };
     }
     if (tiny()) out.showlegend = false;
     return out;
@@ -36,7 +36,7 @@
     const entries = traces.filter(({ showlegend }) => showlegend !== false).map(({ name, marker, line }) => {
       const entry = document.createElement("span");
       const chip = document.createElement("i");
-      chip.style.background = (marker?.line?.width ? marker.line : marker ?? line).color;
+      chip.style.background = (marker?.color === "rgba(0,0,0,0)" ? marker.line : marker ?? line).color;
       entry.append(chip, new DOMParser().parseFromString(name, "text/html").documentElement.textContent);
       return entry;
     });
@@ -77,6 +77,7 @@
     entry.figure = figure;
     fillLegend(document.getElementById(place.dataset.legend), figure.data);
     Plotly.react(place, figure.data, themed(figure), PLOT_CONFIG);
+    for (const picture of place.querySelectorAll(".main-svg")) picture.ariaHidden = "true"; // the buttons above it are not
   }
 
   const rows = data.rows.map((row, place) => ({ ...row, place, below: [] }));
@@ -277,6 +278,21 @@
     for (const { place, figure } of shown) place.id === "timeline-plot" ? drawTimeline() : draw(place.id, figure);
   }
 
+  /* For cards of a narrow screen: each cell's heading. The roles stay when rows are drawn as blocks. */
+  function labelCells(table) {
+    const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    table.role = "table";
+    for (const part of [table.tHead, ...table.tBodies]) part.role = "rowgroup";
+    for (const row of table.rows) {
+      row.role = "row";
+      for (const cell of row.cells) {
+        const isHeading = cell.tagName === "TH";
+        cell.role = isHeading ? (cell.scope === "row" ? "rowheader" : "columnheader") : "cell";
+        if (!isHeading && cell.colSpan === 1) cell.dataset.label = headings[cell.cellIndex];
+      }
+    }
+  }
+
   root.dataset.theme = systemDark.matches ? "dark" : "light";
   draw("group-plot", data.groups[0]);
   readView();
@@ -309,6 +325,7 @@
       writeView();
     });
   }
+  document.querySelectorAll("table").forEach(labelCells);
   let themeOnScreen = root.dataset.theme;
   addEventListener("beforeprint", () => {
     themeOnScreen = root.dataset.theme;
