@@ -145,7 +145,7 @@ def test_a_row_is_a_card_on_a_phone(phone: Page) -> None:
 
 def test_a_filter_leaves_the_cards_that_it_finds(browser: Browser, file: Path) -> None:
     page = opened(browser, file, PHONE)
-    page.get_by_placeholder("severity, kind").fill("calm")
+    page.get_by_label("Text").fill("calm")
     assert page.locator("#found tbody tr:visible").count() == 1
     page.close()
 
