@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 
 import pyarrow.compute as pc
 
@@ -22,7 +22,12 @@ from jobs.text.terminal import counted, grid, safe
 from udfs.ladder import Ladder, plain_isolation_ms
 from udfs.policy import Policy
 
+Ladders = Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
+"""Floors and isolations of producers with a ladder of their own, by client id or group."""
+
 _MOST_NAMED = 5
+_PRODUCER = ("event_date", "client_id", "producer_group")
+_ITEM = ("broker_name", "process", "enforced")
 _NOT_KNOWN: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 _OTHER_LADDER = "the ladder of these settings is not the one that the day was published with"
 _NO_SENDS = "the day's sends are not in the lake any more"
@@ -210,7 +215,7 @@ def isolation_at(
     broker: str,
     at_ms: int,
     released: Mapping[str, Policy],
-    ladders: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
+    ladders: Ladders,
 ) -> Isolation:
     """The isolation of the broker by the producer at an instant, explained from the published tables.
 
@@ -229,39 +234,73 @@ def isolation_at(
     """
     of_broker = pc.field("broker_name") == pc.scalar(broker)
     rows = published.rows(ISOLATION_INTERVALS, ISOLATION_INTERVALS.schema.fieldNames(), of_broker).to_pylist()
-    row = covering(rows, producer, group, broker, at_ms)
-    of_producer = reduce(and_, (pc.field(name) == pc.scalar(row[name]) for name in ("client_id", "producer_group")))
+    (found,) = isolations_explained(published, [covering(rows, producer, group, broker, at_ms)], released, ladders)
+    return found
+
+
+def isolations_explained(
+    published: Published, rows: Sequence[Row], released: Mapping[str, Policy], ladders: Ladders
+) -> list[Isolation]:
+    """The isolations explained from the published tables; each table is read once for all of them.
+
+    Args:
+        published: the days.
+        rows: of `isolation_intervals`, each of a profile in `released`.
+        released: as `isolation_at` takes them.
+        ladders: as `isolation_at` takes them.
+
+    Raises:
+        LakeError: a table cannot be read.
+    """
+    changes = _each(published, FAULT_ITEM_CHANGES, CHANGE, [_is_of(row, *_ITEM) for row in rows])
+    updates = _each(published, FAULT_ITEM_UPDATES, UPDATE, [_around(row, "called_at_ms") for row in rows])
+    attempts = _each(published, SENDS, ATTEMPT, [_around(row, "ended_at_ms") for row in rows])
+    return [
+        explained(
+            row,
+            sorted(changed, key=lambda change: change["position"]),
+            tried,
+            recorded if row["enforced"] else [],
+            _policy_of(row, released, ladders),
+            () if tried or not _sends_are_gone(published, row) else (_NO_SENDS,),
+        )
+        for row, changed, recorded, tried in zip(rows, changes, updates, attempts, strict=True)
+    ]
+
+
+def _each(
+    published: Published, table: Table, columns: Sequence[str], conditions: Sequence[pc.Expression]
+) -> list[list[Row]]:
+    """The rows of the table that meet each of the conditions, in one read."""
+    wanted = [name for name in (*_PRODUCER, *_ITEM, "process_id") if name in table.schema.fieldNames()]
+    found = published.rows(table, list(dict.fromkeys([*columns, *wanted])), reduce(or_, conditions))
+    return [found.filter(condition).select(columns).to_pylist() for condition in conditions]
+
+
+def _is_of(row: Row, *names: str) -> pc.Expression:
+    """Rows of the isolation's day and producer, equal to its row in these columns."""
+    return reduce(and_, (pc.field(name) == pc.scalar(row[name]) for name in (*_PRODUCER, *names)))
+
+
+def _around(row: Row, time: str) -> pc.Expression:
+    """Rows of the isolation's process at its broker, by their time at most `AROUND_MS` before or after it."""
     process = pc.coalesce(pc.field("process_id"), pc.field("client_id")) == pc.scalar(row["process"])
-    of_item = (pc.field("process") == pc.scalar(row["process"])) & (pc.field("enforced") == pc.scalar(row["enforced"]))
+    within = (pc.field(time) >= row["start_ms"] - AROUND_MS) & (pc.field(time) <= row["end_ms"] + AROUND_MS)
+    return _is_of(row, "broker_name") & process & within
 
-    def read(table: Table, columns: Sequence[str], where: pc.Expression) -> list[Row]:
-        found: list[Row] = published.rows(table, columns, of_producer & where, [row["event_date"]]).to_pylist()
-        return found
 
-    def around(name: str) -> pc.Expression:
-        within = (pc.field(name) >= row["start_ms"] - AROUND_MS) & (pc.field(name) <= row["end_ms"] + AROUND_MS)
-        return of_broker & process & within
+def _sends_are_gone(published: Published, row: Row) -> bool:
+    """Whether its producer sent that day, and no send of it is in the lake."""
+    sent = published.rows(PRODUCER_DAYS, ["sends"], _is_of(row) & (pc.field("sends") > 0))
+    return sent.num_rows > 0 and not published.rows(SENDS, ["client_id"], _is_of(row)).num_rows
 
-    changes = read(FAULT_ITEM_CHANGES, CHANGE, of_broker & of_item)
-    updates = read(FAULT_ITEM_UPDATES, UPDATE, around("called_at_ms")) if row["enforced"] else []
-    attempts = read(SENDS, ATTEMPT, around("ended_at_ms"))
-    is_gone = (
-        not attempts
-        and read(PRODUCER_DAYS, ["sends"], pc.field("sends") > 0)
-        and not read(SENDS, ["client_id"], pc.scalar(True))
-    )
+
+def _policy_of(row: Row, released: Mapping[str, Policy], ladders: Ladders) -> Policy:
+    """The rules that an isolation was replayed under; an empty ladder is not known."""
     policy = released[row["profile"]]
     _, is_own, owner = row["policy"].partition(" with the ladder of ")
-    if is_own:
-        policy = replace(policy, name=row["policy"], ladder=Ladder(*ladders.get(owner, _NOT_KNOWN)))
-    return explained(
-        row,
-        sorted(changes, key=lambda change: change["position"]),
-        attempts,
-        updates,
-        policy,
-        (_NO_SENDS,) if is_gone else (),
-    )
+    own = Ladder(*ladders.get(owner, _NOT_KNOWN))
+    return replace(policy, name=row["policy"], ladder=own) if is_own else policy
 
 
 def isolation_text(isolation: Isolation, most: int) -> str:

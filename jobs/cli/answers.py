@@ -1,4 +1,4 @@
-"""What `show` and `report` share: published days, read without Spark."""
+"""What `show`, `explain` and `report` share: published days, read without Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from jobs.cli.options import LakeOptions
 from jobs.cli.times import TimeOptions
 
 if TYPE_CHECKING:  # it imports packages of an extra
+    from jobs.answers.explain_isolation import Ladders
     from jobs.answers.published import Published
+    from udfs.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,23 @@ def lake_of(call: Call, command: str, packages: Sequence[str], lake: LakeOptions
     check_extra(f"faultline {command}", "report", packages)
     named = cluster or (settings.cluster if "cluster" in settings.origins else None)
     return Where(settings.lake, named, settings.owners, storage_options(settings.lake, settings.spark))
+
+
+def client_rules(call: Call, lake: LakeOptions) -> tuple[dict[str, Policy], Ladders]:
+    """Rules of each released profile by its name, and the ladders that settings give producers.
+
+    Raises:
+        SettingsError: or one of its subclasses.
+    """
+    from jobs.settings.client_profiles import released_profiles
+
+    released = {profile.name: profile.policy(profile.name) for profile in released_profiles()}
+    ladders = {
+        name: (producer.latency_max_ms, producer.not_available_ms or ())
+        for name, producer in call.settings(lake).producers.items()
+        if producer.latency_max_ms is not None
+    }
+    return released, ladders
 
 
 def opened(where: Where, days: DayOptions, times: TimeOptions | None = None) -> Published:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jobs.cli import options
-from jobs.cli.answers import lake_of, opened
+from jobs.cli.answers import client_rules, lake_of, opened
 from jobs.cli.call import Call
 from jobs.cli.command import SubjectCommand, in_full
 from jobs.cli.days import DayOptions
@@ -105,15 +105,9 @@ def explain(
         print(_json(owners) if as_json else queue_text(owners))
         return
     from jobs.answers.explain_isolation import isolation_at, isolation_text
-    from jobs.settings.client_profiles import released_profiles
 
-    released = {profile.name: profile.policy(profile.name) for profile in released_profiles()}
-    ladders = {
-        name: (producer.latency_max_ms, producer.not_available_ms or ())
-        for name, producer in call.settings(lake).producers.items()
-        if producer.latency_max_ms is not None
-    }
-    found = isolation_at(published, which.producer or "", which.group, which.broker or "", at_ms, released, ladders)
+    rules = client_rules(call, lake)
+    found = isolation_at(published, which.producer or "", which.group, which.broker or "", at_ms, *rules)
     print(_json(found) if as_json else isolation_text(found, limit))
 
 
