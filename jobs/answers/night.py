@@ -110,9 +110,9 @@ class Night:
 
     @property
     def drawn_events(self) -> list[Event]:
-        """The gravest events, in order of time."""
-        drawn = self.events[:MOST_EVENTS]
-        return sorted(drawn, key=lambda event: (event.row["bad_from_ms"], event.row["brokers"]))
+        """The gravest events: those of several brokers first, then in order of time."""
+        in_time = sorted(self.events[:MOST_EVENTS], key=lambda event: (event.row["bad_from_ms"], event.row["brokers"]))
+        return sorted(in_time, key=lambda event: event.row["broker_name"] is not None)
 
     @property
     def drawn_findings(self) -> tuple[Mapping[str, Any], ...]:
@@ -203,14 +203,18 @@ def _costs(published: Published, days: Sequence[dt.date]) -> list[dict[str, Any]
     """A row per day and producer group with a send that was lost, saved or slow; each send counts once."""
     columns = ["event_date", "producer_group", "attempts", "failed", "retried", "slow"]
     counts = pc.field("failed") | pc.field("retried") | pc.field("slow")
-    calls = published.rows(SEND_CALLS, columns, counts, days)
+    return cost_sums(published.rows(SEND_CALLS, columns, counts, days), columns[:2])
+
+
+def cost_sums(calls: pa.Table, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Numbers of sends `lost`, of these `unsent`, `saved` and `slow`, by the keys; each send counts once."""
     lost, no_broker = calls["failed"], pc.equal(calls["attempts"], 0)
     saved = pc.and_not(calls["retried"], lost)
     late = pc.and_not(pc.and_not(calls["slow"], calls["retried"]), lost)
-    marked = calls.select(["event_date", "producer_group"])
+    marked = calls.select(keys)
     for name, is_so in zip(_COST, (lost, no_broker, saved, late), strict=True):
         marked = marked.append_column(name, pc.cast(is_so, pa.int64()))
-    sums = marked.group_by(["event_date", "producer_group"]).aggregate([(name, "sum") for name in _COST])
+    sums = marked.group_by(keys).aggregate([(name, "sum") for name in _COST])
     return [{name.removesuffix("_sum"): value for name, value in row.items()} for row in sums.to_pylist()]
 
 
@@ -221,7 +225,12 @@ def _costs_of_groups(costs: Sequence[Mapping[str, Any]], days: Sequence[dt.date]
         if row["event_date"] in days:
             of_group.setdefault(row["producer_group"], Counter()).update({name: row[name] for name in _COST})
     rows = [{"producer_group": group} | {name: cost[name] for name in _COST} for group, cost in of_group.items()]
-    return sorted(rows, key=lambda row: (-row["lost"], -row["saved"] - row["slow"], row["producer_group"]))
+    return sorted(rows, key=gravest_first)
+
+
+def gravest_first(cost: Mapping[str, Any]) -> tuple[int, int, str]:
+    """The order of costs by producer group."""
+    return -cost["lost"], -cost["saved"] - cost["slow"], cost["producer_group"]
 
 
 def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping[str, Any]]) -> dict[dt.date, Day]:

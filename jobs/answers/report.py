@@ -8,19 +8,22 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from jobs.answers.closed_page import closed, inert_json, part
 from jobs.answers.days import not_published_text
+from jobs.answers.event_details import event_details
 from jobs.answers.events import IN_FULL, Event
+from jobs.answers.explain_isolation import Ladders
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import MOST_BELOW, Groups, consumer_groups
 from jobs.answers.minutes import minutes
-from jobs.answers.night import Night, night
+from jobs.answers.night import MOST_EVENTS, Night, night
 from jobs.answers.published import Published
 from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import unsure_days
@@ -31,19 +34,29 @@ from jobs.answers.words import NOTHING, clock_time, percent, safe_cell, sentence
 from jobs.errors import UsageError
 from jobs.text.owners import NO_OWNERS, owner_of
 from jobs.text.terminal import counted, duration, escaped, safe
+from udfs.policy import Policy
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _BROKERS_TO_CHOOSE = 8
 _LONGEST_NAME = 100
 _MOST_COSTS, _MOST_BELOW = 10, 20
 
 
-def write_report(published: Published, output: Path | None, owners: Mapping[str, str] = NO_OWNERS) -> str:
+def write_report(
+    published: Published,
+    output: Path | None,
+    owners: Mapping[str, str] = NO_OWNERS,
+    released: Mapping[str, Policy] = _NONE,
+    ladders: Ladders = _NONE,
+) -> str:
     """Write the page and return a sentence that says where.
 
     Args:
         published: the days to report.
         output: the file; None for `faultline-D.html`, or `faultline-D-GROUP.html`, in the working directory.
         owners: group or glob to its owner.
+        released: rules of each profile, by its name; isolations of others are not explained.
+        ladders: floors and isolations of producers with a ladder of their own, by client id or group.
 
     Raises:
         UsageError: the file cannot be written.
@@ -52,7 +65,7 @@ def write_report(published: Published, output: Path | None, owners: Mapping[str,
     group = published.producer_group
     of_group = "" if group is None else f"-{quote(group, safe='')[:_LONGEST_NAME]}"
     file = output or Path(f"faultline-{span_text(published).replace(' ', '-').replace(':', '')}{of_group}.html")
-    page, unfinished = render(published, owners), file.parent / f".{file.name}.unfinished"
+    page, unfinished = render(published, owners, released, ladders), file.parent / f".{file.name}.unfinished"
     try:
         unfinished.write_text(page, encoding="utf-8")
         unfinished.replace(file)
@@ -67,8 +80,13 @@ def write_report(published: Published, output: Path | None, owners: Mapping[str,
     )
 
 
-def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
-    """The page as text; the same lake and owners give the same page.
+def render(
+    published: Published,
+    owners: Mapping[str, str] = NO_OWNERS,
+    released: Mapping[str, Policy] = _NONE,
+    ladders: Ladders = _NONE,
+) -> str:
+    """The page as text; the same lake and arguments, which are those of `write_report`, give the same page.
 
     Raises:
         LakeError: a table cannot be read.
@@ -90,6 +108,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
             published=published,
             span=span_text(published),
             night=on_night,
+            details=event_details(published, on_night.events[:MOST_EVENTS], released, ladders),
             not_published=not_published_text(published.not_published) if published.not_published else None,
             unsure=unsure_text(unsure) if unsure else None,
             other_settings=other_settings(published),
@@ -102,7 +121,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
             in_full=IN_FULL,
             rests_on=rests_on(published),
             not_drawn=_not_drawn(on_night, drawn, groups, windows.brokers),
-            style=Markup(part("report.css")),  # noqa: S704 - our own file
+            style=Markup(part("report.css") + part("event.css")),  # noqa: S704 - our own file
             closed=closed("report.js", figures),
         )
     )
@@ -207,7 +226,12 @@ def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, brokers: int) -
 def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environment:
     """Escape all text that is not ours, and show control characters escaped."""
     made = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_finalized, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(part),
     )
     made.filters.update(
         at=partial(clock_time, with_day=several_days),

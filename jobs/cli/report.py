@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from jobs.cli import options
-from jobs.cli.answers import lake_of, opened
+from jobs.cli.answers import client_rules, lake_of, opened
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions
@@ -53,4 +53,5 @@ def report(
         first, last = times.span(days)
         window = Window(*times.window(first or published.days[0], last or published.days[-1]))
         published = replace(published, window=window)
-    print(write_report(published, None if output is None else Path(output), where.owners))
+    file = None if output is None else Path(output)
+    print(write_report(published, file, where.owners, *client_rules(call, lake)))
