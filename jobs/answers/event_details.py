@@ -13,14 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.events import Event
-from jobs.answers.explain_isolation import Ladders, isolation_text, isolations_explained
+from jobs.answers.explain_isolation import Ladders, Released, isolation_head, isolation_lines, isolations_explained
 from jobs.answers.night import cost_sums, gravest_first
 from jobs.answers.producers import producer_name
 from jobs.answers.published import Published
 from jobs.answers.words import clock_time
 from jobs.kinds import FindingKind
 from jobs.tables import ISOLATION_INTERVALS, SEND_CALLS
-from udfs.policy import Policy
 
 MOST_LOST, MOST_LINES, MOST_EXPLAINED = 20, 12, 10
 _BARS = {
@@ -65,8 +64,8 @@ class Details:
         costs: rows as of `cost_sums`, by `producer_group`, the gravest first.
         lost: sends that failed for their callers, rows of `send_calls` with `producer`, its name; the first ones.
         lost_sends: number of all of them.
-        explained: lines of `explain isolation` about the isolation that was part of its avoidance for longest; None =
-            there is none, its rules are not known, or graver events are explained.
+        explained: what `explain isolation` says of the isolation that was part of its avoidance for longest, head and
+            table; None = there is none, its rules are not known, or graver events are explained.
         command: prints them all; None = there is no such isolation.
     """
 
@@ -74,12 +73,12 @@ class Details:
     costs: tuple[Mapping[str, Any], ...]
     lost: tuple[Mapping[str, Any], ...]
     lost_sends: int
-    explained: tuple[str, ...] | None
+    explained: tuple[tuple[str, ...], tuple[str, ...]] | None
     command: str | None
 
 
 def event_details(
-    published: Published, events: Sequence[Event], released: Mapping[str, Policy], ladders: Ladders
+    published: Published, events: Sequence[Event], released: Released, ladders: Ladders
 ) -> dict[str, Details]:
     """Event id to what the event opens to; each table is read once for all events.
 
@@ -105,7 +104,8 @@ def event_details(
     rows, whole_days = [isolations[name] for name in known], replace(published, window=None)
     explained = isolations_explained(whole_days, rows, released, ladders) if rows else []
     texts = {
-        name: tuple(isolation_text(each, MOST_LINES).split("\n")) for name, each in zip(known, explained, strict=True)
+        name: (tuple(isolation_head(each)), tuple(isolation_lines(each, MOST_LINES)))
+        for name, each in zip(known, explained, strict=True)
     }
     found = {}
     for event, name in zip(events, ids, strict=True):

@@ -22,6 +22,8 @@ from jobs.text.terminal import counted, grid, safe
 from udfs.ladder import Ladder, plain_isolation_ms
 from udfs.policy import Policy
 
+Released = Mapping[str, Policy]
+"""Rules of each profile, by its name."""
 Ladders = Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
 """Floors and isolations of producers with a ladder of their own, by client id or group."""
 
@@ -214,7 +216,7 @@ def isolation_at(
     group: str | None,
     broker: str,
     at_ms: int,
-    released: Mapping[str, Policy],
+    released: Released,
     ladders: Ladders,
 ) -> Isolation:
     """The isolation of the broker by the producer at an instant, explained from the published tables.
@@ -239,7 +241,7 @@ def isolation_at(
 
 
 def isolations_explained(
-    published: Published, rows: Sequence[Row], released: Mapping[str, Policy], ladders: Ladders
+    published: Published, rows: Sequence[Row], released: Released, ladders: Ladders
 ) -> list[Isolation]:
     """The isolations explained from the published tables; each table is read once for all of them.
 
@@ -295,7 +297,7 @@ def _sends_are_gone(published: Published, row: Row) -> bool:
     return sent.num_rows > 0 and not published.rows(SENDS, ["client_id"], _is_of(row)).num_rows
 
 
-def _policy_of(row: Row, released: Mapping[str, Policy], ladders: Ladders) -> Policy:
+def _policy_of(row: Row, released: Released, ladders: Ladders) -> Policy:
     """The rules that an isolation was replayed under; an empty ladder is not known."""
     policy = released[row["profile"]]
     _, is_own, owner = row["policy"].partition(" with the ladder of ")
@@ -305,11 +307,28 @@ def _policy_of(row: Row, released: Mapping[str, Policy], ladders: Ladders) -> Po
 
 def isolation_text(isolation: Isolation, most: int) -> str:
     """For a terminal; of more than `most` lines the first and last ones, 0 for all."""
-    row, lines, policy = isolation.row, isolation.lines, isolation.policy
+    return "\n".join([*isolation_head(isolation), *isolation_lines(isolation, most)])
+
+
+def isolation_head(isolation: Isolation) -> list[str]:
+    """Which isolation it is, why it ended, its rules and evidence, and what is left out."""
+    row, policy = isolation.row, isolation.policy
     rungs = ", ".join(f"{floor:,} -> {length or 0:,}" for floor, length in reversed(policy.ladder.rungs))
     ladder = f"ms {rungs}; a failure counts as {policy.failure_latency_ms:,} ms" if rungs else "ladder not known"
     when = interval_words(row["start_ms"], row["end_ms"])
     switch = "" if row["enforced"] else "; its switch was off, so this is what it would have done"
+    return [
+        f"isolation of {safe(row['broker_name'])} by {producer_name(row)}, {when}",
+        f"  why it ended: {isolation.why}",
+        f"  rules: {safe(row['policy'])}, {policy.write_rule}: {_RULES[policy.write_rule]}; {ladder}{switch}",
+        f"  evidence: {isolation.rests_on}",
+        *(f"  left out: {limit}" for limit in isolation.limits),
+    ]
+
+
+def isolation_lines(isolation: Isolation, most: int) -> list[str]:
+    """Its lines as a table; of more than `most` the first and last ones, 0 for all."""
+    lines = isolation.lines
     left_out = max(0, len(lines) - most) if most else 0
     shown = [*lines[: most - most // 2], *lines[len(lines) - most // 2 :]] if left_out else lines
     names = ("thread", "what", "latency_ms", "rung_ms", "earned_ms", "effect")
@@ -321,14 +340,6 @@ def isolation_text(isolation: Isolation, most: int) -> str:
         ]
         for line in shown
     ]
-    parts = [
-        f"isolation of {safe(row['broker_name'])} by {producer_name(row)}, {when}",
-        f"  why it ended: {isolation.why}",
-        f"  rules: {safe(row['policy'])}, {policy.write_rule}: {_RULES[policy.write_rule]}; {ladder}{switch}",
-        f"  evidence: {isolation.rests_on}",
-        *(f"  left out: {limit}" for limit in isolation.limits),
-        grid(["at", "seq", "thread", "what", "latency ms", "rung ms", "earns ms", "effect"], cells),
-    ]
-    if left_out:
-        parts.append(f"  {left_out:,} lines between them are not shown; give --limit 0 for all")
-    return "\n".join(parts)
+    table = grid(["at", "seq", "thread", "what", "latency ms", "rung ms", "earns ms", "effect"], cells).split("\n")
+    more = f"  {left_out:,} lines between them are not shown; give --limit 0 for all"
+    return [*table, more] if left_out else table

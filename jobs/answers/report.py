@@ -19,7 +19,7 @@ from jobs.answers.closed_page import closed, inert_json, part
 from jobs.answers.days import not_published_text
 from jobs.answers.event_details import event_details
 from jobs.answers.events import IN_FULL, Event
-from jobs.answers.explain_isolation import Ladders
+from jobs.answers.explain_isolation import Ladders, Released
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import MOST_BELOW, Groups, consumer_groups
 from jobs.answers.minutes import minutes
@@ -34,7 +34,6 @@ from jobs.answers.words import NOTHING, clock_time, percent, safe_cell, sentence
 from jobs.errors import UsageError
 from jobs.text.owners import NO_OWNERS, owner_of
 from jobs.text.terminal import counted, duration, escaped, safe
-from udfs.policy import Policy
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _BROKERS_TO_CHOOSE = 8
@@ -46,7 +45,7 @@ def write_report(
     published: Published,
     output: Path | None,
     owners: Mapping[str, str] = NO_OWNERS,
-    released: Mapping[str, Policy] = _NONE,
+    released: Released = _NONE,
     ladders: Ladders = _NONE,
 ) -> str:
     """Write the page and return a sentence that says where.
@@ -83,7 +82,7 @@ def write_report(
 def render(
     published: Published,
     owners: Mapping[str, str] = NO_OWNERS,
-    released: Mapping[str, Policy] = _NONE,
+    released: Released = _NONE,
     ladders: Ladders = _NONE,
 ) -> str:
     """The page as text; the same lake and arguments, which are those of `write_report`, give the same page.

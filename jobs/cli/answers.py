@@ -13,9 +13,8 @@ from jobs.cli.options import LakeOptions
 from jobs.cli.times import TimeOptions
 
 if TYPE_CHECKING:  # it imports packages of an extra
-    from jobs.answers.explain_isolation import Ladders
+    from jobs.answers.explain_isolation import Ladders, Released
     from jobs.answers.published import Published
-    from udfs.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def lake_of(call: Call, command: str, packages: Sequence[str], lake: LakeOptions
     return Where(settings.lake, named, settings.owners, storage_options(settings.lake, settings.spark))
 
 
-def client_rules(call: Call, lake: LakeOptions) -> tuple[dict[str, Policy], Ladders]:
+def client_rules(call: Call, lake: LakeOptions) -> tuple[Released, Ladders]:
     """Rules of each released profile by its name, and the ladders that settings give producers.
 
     Raises:

@@ -310,6 +310,32 @@ def test_an_event_opens_to_its_findings(browser: Browser, file: Path) -> None:
     page.locator("#kind-all_isolated").get_by_text("What to do").first.wait_for()
 
 
+@pytest.mark.fault(39)
+def test_an_event_opens_to_bars_and_to_names_that_are_text(browser: Browser, file: Path) -> None:
+    """Outage second 6 to 15.99 and avoidance to second 35, of 29 s; groups, producers and topics of its lost sends."""
+    page = Opened(browser, file).page
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    event = page.locator("#event-event-0")
+    widths = [
+        event.locator(each).first.evaluate("(each) => each.getBoundingClientRect().width")
+        for each in (".track", ".outage", ".unanswered", ".avoidance")
+    ]
+    inner = widths[0] - 2  # without its border
+    assert [width / inner for width in widths[1:]] == pytest.approx([9.99 / 29, 0.01 / 29, 1], abs=2.5 / inner)
+    assert event.get_by_role("img").count() == 2
+    assert event.get_by_role("link", name="link to this event").get_attribute("href") == "#event-event-0"
+    shown = event.inner_text()
+    for name in (BOLD, IMAGE, SCRIPT):
+        assert shown.count(name) >= 5, name
+    explained = page.locator("#events pre:not(.lines)")
+    assert explained.count() == 1 + len(HOSTILE)
+    assert IMAGE in " ".join(explained.all_inner_texts())
+    assert page.evaluate("window.owned") is None
+    assert (
+        page.locator(".event img, .event script, .event bdi *, .event pre *, .event a[href^=javascript]").count() == 0
+    )
+
+
 def test_each_scroll_box_says_how_many_rows_it_holds(opened: Opened) -> None:
     for box in opened.page.locator("section .wide:not(:has(.nights))").all():
         rows = box.locator("tbody tr:not(.below)").count()

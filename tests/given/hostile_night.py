@@ -14,6 +14,7 @@ from jobs.tables import (
     ISOLATION_INTERVALS,
     QUEUE_OWNERSHIP,
     REBALANCES,
+    SEND_CALLS,
 )
 from tests.given.lakes import publish, write_rows
 
@@ -34,7 +35,8 @@ def isolation(client_id: str, broker: str, from_ms: int, until_ms: int, **other:
         "event_date": NIGHT, "cluster": "main", "client_id": client_id, "producer_group": "PG", "process": "A",
         "client_version": "5.3.3", "broker_name": broker, "start_ms": START + from_ms, "end_ms": START + until_ms,
         "end_earliest_ms": START + until_ms, "end_latest_ms": START + until_ms, "cause": "LATENCY",
-        "evidence": "LOGGED", "opener_latency_ms": 600, "ended_by": "EXPIRED", "enforced": True, **other,
+        "evidence": "LOGGED", "opener_latency_ms": 600, "ended_by": "EXPIRED", "enforced": True, "profile": "P5",
+        "policy": "P5", **other,
     }  # fmt: skip
 
 
@@ -101,6 +103,10 @@ def write_night(lake: Path) -> None:
     )
     write_rows(lake, EVENTS, [event(number, name) for number, name in enumerate(("broker-a", *HOSTILE))])
     found = {"event_date": NIGHT, "cluster": "main", "start_ms": START, "end_ms": START + 1}
+    lost = {**found, "event_id": "event-0", "attempts": 1, "failed": True}
+    names = ("client_id", "producer_group", "client_version", "topic", "outcome")
+    calls = [{**lost, **dict.fromkeys(names, each), "broker_names": [each]} for each in HOSTILE]
+    write_rows(lake, SEND_CALLS, calls)
     finding = {"kind": "ALL_ISOLATED", "cause": "ALL_ISOLATED", "severity": "WARNING"}
     sentences = ["calm words", *HOSTILE]
     write_rows(lake, FINDINGS, [{**found, **finding, "sentence": each, "client_id": each} for each in sentences])
