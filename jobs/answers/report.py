@@ -22,7 +22,7 @@ from jobs.answers.events import IN_FULL, Event
 from jobs.answers.explain_isolation import Ladders, Released
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import MOST_BELOW, Groups, consumer_groups
-from jobs.answers.minutes import minutes
+from jobs.answers.minutes import Minutes, minutes
 from jobs.answers.night import MOST_EVENTS, Night, night
 from jobs.answers.published import Published
 from jobs.answers.rests_on import rests_on
@@ -92,7 +92,7 @@ def render(
     """
     on_night, drawn = night(published), timeline(published)
     groups = consumer_groups(published) if published.producer_group is None else Groups((), (), (), (), ())
-    windows, unsure = minutes(published, _BROKERS_TO_CHOOSE), unsure_days(published)
+    windows, unsure = minutes(published, _BROKERS_TO_CHOOSE, on_night.events[:MOST_EVENTS]), unsure_days(published)
     figure, views = timeline_figure(drawn, windows, on_night.drawn_events, published.window)
     figures = {
         "timeline": figure,
@@ -119,7 +119,7 @@ def render(
             was=_day_before(on_night, published),
             in_full=IN_FULL,
             rests_on=rests_on(published),
-            not_drawn=_not_drawn(on_night, drawn, groups, windows.brokers),
+            not_drawn=_not_drawn(on_night, drawn, groups, windows),
             style=Markup(part("report.css") + part("event.css")),  # noqa: S704 - our own file
             closed=closed("report.js", figures),
         )
@@ -210,13 +210,13 @@ def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:
     }
 
 
-def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, brokers: int) -> list[str]:
-    found = [*on_night.not_drawn, *drawn.not_drawn, *groups.not_drawn]
+def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, windows: Minutes) -> list[str]:
+    found = [*on_night.not_drawn, *drawn.not_drawn, *windows.not_drawn, *groups.not_drawn]
     if (groups_left := len(on_night.costs) - _MOST_COSTS) > 0:
         found.append(f"what it cost {counted(groups_left, 'producer group')} that lost fewer sends")
-    if brokers > _BROKERS_TO_CHOOSE:
+    if windows.brokers > _BROKERS_TO_CHOOSE:
         found.append(
-            f"sends and latency of {counted(brokers - _BROKERS_TO_CHOOSE, 'broker')} that were isolated less;"
+            f"sends and latency of {counted(windows.brokers - _BROKERS_TO_CHOOSE, 'broker')} that were isolated less;"
             " they are part of all brokers"
         )
     return found

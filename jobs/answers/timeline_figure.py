@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product, zip_longest
+from itertools import product
 from typing import Any
 
 from jobs.answers.causes import CLASSES, OTHER
 from jobs.answers.events import Event
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, named
-from jobs.answers.minutes import Minutes, Point
+from jobs.answers.minutes import Minutes
+from jobs.answers.rates_figure import rate_traces
 from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.answers.window import Window
 from jobs.text.terminal import counted, duration
 
 _SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 22, 46, 34
 _LABEL = 30
-_LOWEST_MS = 0.5
 _EVENT, _GREY, _CLEAR = "#7a828e", "#808080", "rgba(0,0,0,0)"
 _BELOW = {"xaxis": "x2", "yaxis": "y", "legend": "legend2"}
-_SERIES = (
-    ("latency_p99_ms", "p99", "#cc79a7"),
-    ("latency_p95_ms", "p95", "#e69f00"),
-    ("latency_p50_ms", "p50", "#56b4e9"),
-)
 
 Figure = dict[str, Any]
 
@@ -37,64 +32,13 @@ def timeline_figure(
     page, which knows whether it is light or dark. It shows `within` at first, else all there is.
     """
     series = (windows.all_brokers, *windows.of_broker.values())
-    views = [_rate_traces(points, windows.width_ms) for points in series]
+    views = [rate_traces(points) for points in series]
     traces = [*views[0], *_event_trace(drawn, events), *_isolation_traces(drawn)]
     gantt_px = max(2, len(drawn.rows)) * _ROW_PX
     height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + _LEGEND_PX + gantt_px + _AXIS_PX
     span = _range(drawn, windows) if within is None else [within.since_ms, within.until_ms]
-    layout = _layout(drawn, windows, events, span, height, gantt_px)
+    layout = _layout(drawn, events, span, height, gantt_px)
     return {"data": traces, "layout": layout, "height": height}, views
-
-
-def _rate_traces(points: Sequence[Point], width_ms: int) -> list[dict[str, Any]]:
-    """Sends, failures and three percentiles over time."""
-    failed = [point for point in points if point.failures]
-    return [
-        _rate("sends", "#8a94a6", points, [point.sends for point in points], width_ms),
-        _rate("failed", "#d55e00", failed, [point.failures for point in failed], width_ms),
-        *(_percentile(points, width_ms, *series) for series in _SERIES),
-    ]
-
-
-def _rate(name: str, colour: str, points: Sequence[Point], counts: Sequence[int], width_ms: int) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "name": name,
-        "x": [point.start_ms for point in points],
-        "y": list(counts),
-        "width": width_ms,
-        "offset": 0,
-        "yaxis": "y2",
-        "xaxis": "x",
-        "hovertemplate": f"%{{x|%H:%M}} UTC<br>{name} %{{y:,}}<extra></extra>",
-        "marker": {"color": colour, "line": {"width": 0}},
-    }
-
-
-def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, colour: str) -> dict[str, Any]:
-    """Steps as wide as the windows, with a gap where there is no window."""
-    x: list[int] = []
-    values: list[int | None] = []
-    known = [(point.start_ms, value) for point in points if (value := getattr(point, column)) is not None]
-    for (start_ms, value), after in zip_longest(known, known[1:]):
-        x.append(start_ms)
-        values.append(value)
-        end_ms = start_ms + width_ms
-        if after is None or after[0] > end_ms:
-            x += [end_ms, end_ms]
-            values += [value, None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x,
-        "y": [None if value is None else max(value, _LOWEST_MS) for value in values],
-        "customdata": values,
-        "line": {"shape": "hv", "color": colour, "width": 2},
-        "yaxis": "y3",
-        "xaxis": "x",
-        "hovertemplate": f"%{{x|%H:%M}} UTC<br>{name} %{{customdata:,}} ms<extra></extra>",
-    }
 
 
 def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
@@ -151,7 +95,6 @@ def _event_hover(bar: Bar) -> str:
 
 def _layout(
     drawn: Timeline,
-    windows: Minutes,
     events: Sequence[Event],
     span: list[int],
     height: int,
@@ -162,7 +105,6 @@ def _layout(
     latency_top = sends[0] - _GAP_PX / plot_px
     latency = [latency_top - _LATENCY_PX / plot_px, latency_top]
     time_axis = {"type": "date", "range": span, "tickformatstops": TICKS}
-    per = "per minute" if windows.width_ms == 60_000 else f"per {windows.width_ms // 60_000} minutes"
     return {
         "barmode": "overlay",
         "bargap": 0,
@@ -182,7 +124,12 @@ def _layout(
             "showgrid": False,
             "zeroline": False,
         },
-        "yaxis2": {"domain": sends, "title": {"text": f"sends<br>{per}"}, "fixedrange": True, "rangemode": "tozero"},
+        "yaxis2": {
+            "domain": sends,
+            "title": {"text": "sends<br>per second"},
+            "fixedrange": True,
+            "rangemode": "tozero",
+        },
         "yaxis3": {
             "domain": latency,
             "title": {"text": "latency, ms"},
@@ -207,7 +154,7 @@ def _range(drawn: Timeline, windows: Minutes) -> list[int]:
     """From the first to the last send or start of an isolation; a double click shows the ends of long ones beyond."""
     points = [point for point in windows.all_brokers if point.sends]
     starts = [*(bar.start_ms for bar in drawn.bars), *(point.start_ms for point in points[:1])]
-    ends = [point.start_ms + windows.width_ms for point in points[-1:]] or [bar.end_ms for bar in drawn.bars]
+    ends = [point.start_ms + point.width_ms for point in points[-1:]] or [bar.end_ms for bar in drawn.bars]
     if not starts:
         return [0, 86_400_000]
     first, last = min(starts), max(*starts, *ends)

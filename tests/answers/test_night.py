@@ -253,7 +253,7 @@ def test_minutes_are_few_enough_over_many_days(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["small", "bad"])
 def test_plotly_knows_every_attribute_of_the_pictures(name: str, request: pytest.FixtureRequest) -> None:
     published = request.getfixturevalue(name)
-    figure, views = timeline_figure(timeline(published), minutes(published, 8), night(published).drawn_events)
+    figure, views = timeline_figure(timeline(published), minutes(published, 8, night(published).events), night(published).drawn_events)
     for each in (figure, *map(group_figure, consumer_groups(published).ownership)):
         go.Figure(each["data"], each["layout"])
     for view in views:

@@ -364,19 +364,19 @@ def test_windows_are_summed_and_percentiles_are_the_highest(tmp_path: Path) -> N
         lake_of(
             tmp_path,
             BROKER_WINDOWS,
-            window(0, "a", sends=5, failures=1, isolated_ms=10, latency_p50_ms=7, isolating_producers=2),
-            window(0, "b", sends=6, failures=2, isolated_ms=20, latency_p50_ms=3, latency_max_ms=9),
+            window(0, "a", sends=5, failures=1, isolated_ms=10, latency_p50_ms=7),
+            window(0, "b", sends=6, failures=2, isolated_ms=20, latency_p50_ms=3, latency_p99_ms=9),
             window(1, "b", sends=1, isolated_ms=5),
         ),
         1,
     )
     assert found.width_ms == 60_000
     assert found.all_brokers == (
-        Point(START, 11, 3, 30, 7, None, None, 9, 2),
-        Point(START + 60_000, 1, 0, 5, None, None, None, None, 0),
+        Point(START, 60_000, 11, 3, 7, None, 9),
+        Point(START + 60_000, 60_000, 1, 0, None, None, None),
     )
     assert found.of_broker == {
-        "b": (Point(START, 6, 2, 20, 3, None, None, 9, 0), Point(START + 60_000, 1, 0, 5, None, None, None, None, 0))
+        "b": (Point(START, 60_000, 6, 2, 3, None, 9), Point(START + 60_000, 60_000, 1, 0, None, None, None))
     }
     assert found.brokers == 2
 

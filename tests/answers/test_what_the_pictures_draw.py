@@ -21,13 +21,13 @@ NO_SENDS = Minutes(MINUTE, (), {}, 0)
 NOTHING = Timeline((), (), 0, ())
 
 
-def point(minute: int, sends: int = 1, failures: int = 0, **percentiles: int) -> Point:
+def point(minute: float, sends: int = 1, failures: int = 0, width_ms: int = MINUTE, **percentiles: int) -> Point:
     p50, p95, p99 = (percentiles.get(name) for name in ("p50", "p95", "p99"))
-    return Point(minute * MINUTE, sends, failures, 0, p50, p95, p99, 9_999, 0)
+    return Point(round(minute * MINUTE), width_ms, sends, failures, p50, p95, p99)
 
 
-def sent(*points: Point, width_ms: int = MINUTE) -> Minutes:
-    return Minutes(width_ms, points, {}, 0)
+def sent(*points: Point) -> Minutes:
+    return Minutes(MINUTE, points, {}, 0)
 
 
 def row(broker: str, client_id: str | None = None, isolated_ms: int = 0, parent: int | None = None, **more: Any) -> Row:
@@ -70,30 +70,46 @@ def pixels(figure: dict[str, Any], *axes: str) -> list[tuple[int, int]]:
     return [(round(plot * low), round(plot * high)) for low, high in domains]
 
 
-def test_sends_and_failures_stand_at_their_windows() -> None:
-    all_brokers = (point(0, 900, 45), point(1, 800), point(4, 700, 7))
-    windows = Minutes(2 * MINUTE, all_brokers, {"b": (point(1, 10, 3),), "a": (point(0, 20),)}, 2)
+def test_sends_and_failures_are_rates_of_windows_of_their_own_widths() -> None:
+    """12 sends in 1 s are 12 per second, 900 in 2 minutes 7.5, and 7 in a day 0.00008102 of them."""
+    day, minutes = 1440 * MINUTE, 2 * MINUTE
+    all_brokers = (point(0, 900, 45, minutes), point(2, 12, 1, 1_000), point(2.5, 60, 0, 5_000), point(4, 7, 7, day))
+    windows = Minutes(minutes, all_brokers, {"b": (point(2, 10, 3, 1_000),), "a": (point(0, 240, 0, minutes),)}, 2)
     figure, views = timeline_figure(NOTHING, windows, [])
     assert [[(each["name"], each["x"], each["y"]) for each in view[:2]] for view in views] == [
-        [("sends", [0, 60_000, 240_000], [900, 800, 700]), ("failed", [0, 240_000], [45, 7])],
-        [("sends", [60_000], [10]), ("failed", [60_000], [3])],
-        [("sends", [0], [20]), ("failed", [], [])],
+        [
+            ("sends", [0, 120_000, 150_000, 240_000], [7.5, 12, 12, 0.00008102]),
+            ("failed", [0, 120_000, 240_000], [0.375, 1, 0.00008102]),
+        ],
+        [("sends", [120_000], [10]), ("failed", [120_000], [3])],
+        [("sends", [0], [2]), ("failed", [], [])],
     ]
+    sends, failed = views[0][:2]
+    assert (sends["width"], failed["width"]) == ([120_000, 1_000, 5_000, day], [120_000, 1_000, day])
+    assert sends["customdata"] == [[900, 120], [12, 1], [60, 5], [7, 86_400]]
+    assert failed["customdata"] == [[45, 120], [1, 1], [7, 86_400]]
+    assert {each["offset"] for each in views[0][:2]} == {0}  # from the window's start on
     assert figure["data"][:5] == views[0]
-    assert {(each["width"], each["offset"]) for each in views[0][:2]} == {(120_000, 0)}  # from the window's start on
+    assert figure["layout"]["yaxis2"]["title"]["text"] == "sends<br>per second"
+    assert figure["layout"]["yaxis3"]["type"] == "log"
+
+
+def test_a_percentile_s_step_is_as_wide_as_its_window() -> None:
+    points = (point(0, p99=3), point(1, width_ms=1_000, p99=9), point(61 / 60, width_ms=1_000, p99=7), point(2, p99=4))
+    p99 = timeline_figure(NOTHING, sent(*points), [])[1][0][2]
+    assert p99["x"] == [0, 60_000, 61_000, 62_000, 62_000, 120_000, 180_000, 180_000]
+    assert p99["y"] == [3, 9, 7, 7, None, 4, 4, None]
 
 
 def test_percentiles_are_steps_that_break_where_there_is_none() -> None:
-    """A value of 0 is one, drawn at 0.5 as the axis is of logarithms, and said as 0."""
+    """A value of 0 is drawn at 0.4, as the axis is of logarithms, and said without decimals; equal times stand once."""
     points = (point(0, p50=0, p95=2, p99=3), point(1, p50=7), point(2), point(3, p50=5))
     p99, p95, p50 = timeline_figure(NOTHING, sent(*points), [])[1][0][2:]
     assert (p50["name"], p50["x"]) == ("p50", [0, 60_000, 120_000, 120_000, 180_000, 240_000, 240_000])
-    assert p50["y"] == [0.5, 7, 7, None, 5, 5, None]
-    assert p50["customdata"] == [0, 7, 7, None, 5, 5, None]
-    assert [(each["name"], each["x"], each["y"]) for each in (p95, p99)] == [
-        ("p95", [0, 60_000, 60_000], [2, 2, None]),
-        ("p99", [0, 60_000, 60_000], [3, 3, None]),
-    ]
+    assert p50["y"] == [0.4, 7, 7, None, 5, 5, None]
+    assert "%{y:,.0f} ms" in p50["hovertemplate"]
+    assert (p99["name"], p99["x"], p99["y"]) == ("p99", [0, 60_000, 60_000], [3, 3, None])
+    assert (p95["name"], p95.get("x"), p95["y"]) == ("p95", None, [2, 2, None])
 
 
 def test_bars_are_of_the_colour_of_their_cause_and_hollow_with_the_switch_off() -> None:
@@ -172,7 +188,9 @@ def test_rows_are_labelled_and_a_line_stands_above_each_broker() -> None:
         (NO_SENDS, (), [0, 86_400_000]),
         # until the end of the last window with sends; windows that only know isolation do not count
         (sent(point(0, 0), point(10), point(30, 0), point(69), point(99, 0)), (), [540_000, 4_260_000]),
-        (sent(point(0), point(4), width_ms=5 * MINUTE), (), [-9_000, 549_000]),
+        (sent(point(0, width_ms=5 * MINUTE), point(4, width_ms=5 * MINUTE)), (), [-9_000, 549_000]),
+        # of seconds, to the end of the last second
+        (sent(point(0), point(9, width_ms=1_000)), (), [-9_016, 550_016]),
         # an isolation may begin before and after the sends; its end does not count where there are any
         (sent(point(10), point(69)), (isolated(1, SLOW, 0, 90 * MINUTE),), [-70_000, 4_270_000]),
         (sent(point(0), point(9)), (isolated(1, SLOW, 60 * MINUTE, 90 * MINUTE),), [-60_000, 3_660_000]),
@@ -183,16 +201,6 @@ def test_the_time_that_is_shown(windows: Minutes, bars: tuple[Bar, ...], shown: 
     layout = timeline_figure(Timeline(TWO_BROKERS, bars, len(bars), ()), windows, [])[0]["layout"]
     assert (layout["xaxis"]["range"], layout["xaxis2"]["range"]) == (shown, shown)
     assert layout["xaxis2"]["matches"] == "x"  # who zooms one of them zooms both
-
-
-@pytest.mark.parametrize(
-    ("width_ms", "said"),
-    [(MINUTE, "sends<br>per minute"), (5 * MINUTE, "sends<br>per 5 minutes")],
-)
-def test_the_axis_of_sends_says_per_how_long(width_ms: int, said: str) -> None:
-    layout = timeline_figure(NOTHING, sent(point(0), width_ms=width_ms), [])[0]["layout"]
-    assert layout["yaxis2"]["title"]["text"] == said
-    assert layout["yaxis3"]["type"] == "log"
 
 
 def test_the_parts_of_the_timeline_stand_one_above_the_other() -> None:

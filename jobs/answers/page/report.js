@@ -4,6 +4,9 @@
   const root = document.documentElement;
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const PRINTED_PX = 700;
+  for (const [, , first, ...others] of [data.timeline.data.slice(0, 5), ...data.views]) {
+    for (const each of others) each.x ??= first.x; // as rates_figure.py leaves it out
+  }
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const narrow = () => innerWidth < 900;
