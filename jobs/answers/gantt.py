@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from jobs.answers.words import clock_time
@@ -12,6 +14,7 @@ from jobs.text.terminal import duration, escaped, shortened
 
 _PIXELS = 1600
 _THICKNESS = 0.76
+_FEW, _FEW_OF_MANY, _MANY = 4, 1, 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +29,7 @@ class Bar:
         end_ms: right end, epoch ms.
         source: the row of the table that it shows; the first one if several are merged.
         rows: number of rows of the table that it shows.
+        whole: the bar that it is a piece of; None = it is whole.
     """
 
     row: int
@@ -35,6 +39,7 @@ class Bar:
     end_ms: int
     source: Mapping[str, Any]
     rows: int = 1
+    whole: Bar | None = None
 
 
 def merged(bars: Iterable[Bar], most: int, blur: str | None = None) -> list[Bar]:
@@ -81,26 +86,40 @@ def _bridged(bars: Iterable[Bar], gap_ms: int, blur: str | None) -> list[Bar]:
 
 
 def lanes(bars: Iterable[Bar]) -> dict[Bar, tuple[int, int]]:
-    """Bar to its lane and the number of lanes at that place; more than one where bars of a row overlap."""
+    """The bars, cut where the number of bars beside them changes: piece to its lane and the number of lanes there.
+
+    A bar that is alone has its row to itself. More than a few at once share a power of two of lanes, so that they are
+    not cut at every edge of each other; of very many bars, more than one at once do.
+    """
+    in_order = sorted(bars, key=lambda bar: (bar.row, bar.start_ms, bar.end_ms))
+    few = _FEW if len(in_order) <= _MANY else _FEW_OF_MANY
     found: dict[Bar, tuple[int, int]] = {}
-    together: list[tuple[Bar, int]] = []
-    ends: list[int] = []
-    row = -1
-
-    def close() -> None:
-        found.update({bar: (lane, len(ends)) for bar, lane in together})
-        together.clear()
-        ends.clear()
-
-    for bar in sorted(bars, key=lambda bar: (bar.row, bar.start_ms, bar.end_ms)):
-        if bar.row != row or bar.start_ms >= max(ends, default=0):
-            close()
-        row = bar.row
-        lane = next((place for place, end_ms in enumerate(ends) if end_ms <= bar.start_ms), len(ends))
-        ends[lane : lane + 1] = [bar.end_ms]
-        together.append((bar, lane))
-    close()
+    for _, of_row in groupby(in_order, key=lambda bar: bar.row):
+        found.update(_pieces(list(of_row), few))
     return found
+
+
+def _pieces(bars: Sequence[Bar], few: int) -> Iterator[tuple[Bar, tuple[int, int]]]:
+    """Pieces of the bars of one row, which begin one after the other."""
+    left, side_by_side = deque(bars), list[Bar | None]()
+    since: dict[Bar, tuple[int, tuple[int, int]]] = {}
+    for at_ms in sorted({edge for bar in bars for edge in (bar.start_ms, bar.end_ms)}):
+        side_by_side = [bar if bar is not None and bar.end_ms > at_ms else None for bar in side_by_side]
+        while left and left[0].start_ms == at_ms:
+            lane = side_by_side.index(None) if None in side_by_side else len(side_by_side)
+            side_by_side[lane : lane + 1] = [left.popleft()]
+        there = [bar for bar in side_by_side if bar is not None]
+        if len(there) <= few:
+            side_by_side = [*there]
+        count = len(there) if len(there) <= few else 1 << (len(side_by_side) - 1).bit_length()
+        places = {bar: (lane, count) for lane, bar in enumerate(side_by_side) if bar is not None}
+        for bar, (start_ms, place) in [*since.items()]:
+            if places.get(bar) != place:
+                del since[bar]
+                is_whole = (start_ms, at_ms) == (bar.start_ms, bar.end_ms)
+                yield bar if is_whole else replace(bar, start_ms=start_ms, end_ms=at_ms, whole=bar), place
+        for bar, place in places.items():
+            since.setdefault(bar, (at_ms, place))
 
 
 def bar_trace(
@@ -117,7 +136,7 @@ def bar_trace(
         name: for the legend; Plotly's markup, see `named`.
         bars: what to draw.
         places: middle and thickness of each bar, in rows.
-        hover: what a bar says; Plotly's markup, see `named`.
+        hover: what a bar, and each piece of it, says; Plotly's markup, see `named`.
         marker: Plotly's `marker`.
         more: further attributes of the trace.
     """
@@ -129,7 +148,7 @@ def bar_trace(
         "x": [bar.end_ms - bar.start_ms for bar in bars],
         "y": list(places[0]),
         "width": list(places[1]),
-        "hovertext": [hover(bar) for bar in bars],
+        "hovertext": [hover(bar.whole or bar) for bar in bars],
         "hoverinfo": "text",
         "marker": dict(marker),
         **more,

@@ -44,10 +44,10 @@ def _owner_traces(ownership: Ownership, owners: Sequence[str]) -> list[dict[str,
     in_legend = len(owners) <= _MOST_NAMED
     traces = []
     for number, owner in enumerate(owners):
-        bars = [bar for bar in ownership.bars if bar.kind == owner and not _is_special(bar)]
+        bars = [bar for bar in lane_of if bar.kind == owner and not _is_special(bar)]
         traces.append(_owner_trace(owner, bars, lane_of, _marker(number), in_legend=in_legend))
     for kind, marker in ((NOBODY, _NOBODY_MARKER), (SEVERAL, _SEVERAL_MARKER)):
-        bars = [bar for bar in ownership.bars if bar.kind == kind and _is_special(bar)]
+        bars = [bar for bar in lane_of if bar.kind == kind and _is_special(bar)]
         if bars:
             traces.append(_owner_trace(kind, bars, lane_of, marker, in_legend=True))
     return traces

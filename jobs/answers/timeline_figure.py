@@ -47,7 +47,7 @@ def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
     others = sorted({bar.kind for bar in drawn.bars} - CLASSES.keys(), key=lambda kind: (kind == OTHER, kind))
     for kind in (*CLASSES, *others):
         for hollow, meta in product((False, True), ("isolation", "together")):
-            bars = [bar for bar in drawn.bars if (bar.kind, bar.hollow, _meta(bar)) == (kind, hollow, meta)]
+            bars = [bar for bar in lane_of if (bar.kind, bar.hollow, _meta(bar)) == (kind, hollow, meta)]
             if bars:
                 shown = {"meta": meta, "showlegend": all(trace["legendgroup"] != kind for trace in traces)}
                 traces.append(_gantt(kind, bars, lane_of, CLASSES.get(kind, _GREY)) | shown)

@@ -217,7 +217,10 @@ def test_a_row_that_changes_hands_all_the_time_is_blurred_where_it_does() -> Non
 
 def test_bars_that_overlap_lie_side_by_side_only_there() -> None:
     first, over, after = bar(0, 0, 10), bar(0, 5, 15), bar(0, 15, 20)
-    assert lanes([after, over, first]) == {first: (0, 2), over: (1, 2), after: (0, 1)}
+    found = {(each.whole or each, each.start_ms): place for each, place in lanes([after, over, first]).items()}
+    assert found == {
+        (first, 0): (0, 1), (first, 5): (0, 2), (over, 5): (1, 2), (over, 10): (0, 1), (after, 15): (0, 1),
+    }  # fmt: skip
 
 
 @pytest.mark.fault(32)
@@ -253,7 +256,9 @@ def test_minutes_are_few_enough_over_many_days(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["small", "bad"])
 def test_plotly_knows_every_attribute_of_the_pictures(name: str, request: pytest.FixtureRequest) -> None:
     published = request.getfixturevalue(name)
-    figure, views = timeline_figure(timeline(published), minutes(published, 8, night(published).events), night(published).drawn_events)
+    figure, views = timeline_figure(
+        timeline(published), minutes(published, 8, night(published).events), night(published).drawn_events
+    )
     for each in (figure, *map(group_figure, consumer_groups(published).ownership)):
         go.Figure(each["data"], each["layout"])
     for view in views:

@@ -171,16 +171,18 @@ def test_nothing_but_the_page_s_own_scripts_may_run_or_connect(browser: Browser,
     assert fresh.refused == [("https://example.invalid/x.png", "csp")]
 
 
-def test_a_queue_with_two_owners_has_two_bars_side_by_side(opened: Opened) -> None:
+def test_a_queue_with_two_owners_has_two_bars_side_by_side_for_as_long_as_it_has_them(opened: Opened) -> None:
+    """Each of them is cut where the other one begins or ends, and both pieces say what the whole one would."""
     traces = opened.traces("group-plot", "owner")
     of_group = [each for each in OWNED if each["consumer_group"] == "g"]
-    assert sum(trace["points"] for trace in traces) == len(of_group)
     both = [each for each in of_group if each["queue_id"] == 0]
-    said = [opened.hover("group-plot", each["start_ms"], 60_000, each["client_id"]) for each in both]
-    assert said == [
-        "T broker-a:0\nc1\n2026-03-02 00:00:00.000 – 00:01:00.000 UTC, 1 min 00 s",
-        "T broker-a:0\nc2\n2026-03-02 00:00:30.000 – 00:01:30.000 UTC, 1 min 00 s",
-    ]
+    assert sum(trace["points"] for trace in traces) == len(of_group) + len(both)
+    alone, together = START, START + 30_000
+    pieces = [(alone, "c1"), (together, "c1"), (together, "c2"), (START + 60_000, "c2")]
+    said = [opened.hover("group-plot", start_ms, 30_000, owner) for start_ms, owner in pieces]
+    first = "T broker-a:0\nc1\n2026-03-02 00:00:00.000 – 00:01:00.000 UTC, 1 min 00 s"
+    second = "T broker-a:0\nc2\n2026-03-02 00:00:30.000 – 00:01:30.000 UTC, 1 min 00 s"
+    assert said == [first, first, second, second]
 
 
 def test_choosing_a_group_draws_it(opened: Opened) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.answers.gantt import Bar, in_lanes, interval_words, lanes, merged
+from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, merged
 from jobs.answers.groups import (
     MOST_BARS,
     MOST_CHANGES,
@@ -258,13 +258,40 @@ def test_an_outline_is_not_joined_with_a_bar_and_the_first_tells_for_all() -> No
     ]
 
 
-def test_lanes_are_as_many_as_overlap_at_once() -> None:
+def test_a_bar_is_as_thick_as_its_row_wherever_it_is_alone() -> None:
+    """Of a bar that ends another takes the lane; the one beside them keeps its own."""
     first, second, third, after, below = bar(0, 10), bar(5, 20), bar(10, 15), bar(20, 30), bar(0, 10, row=1)
     found = lanes([below, after, third, second, first])
-    assert found == {first: (0, 2), second: (1, 2), third: (0, 2), after: (0, 1), below: (0, 1)}
-    middles, thickness = in_lanes([first, second, after], found)
-    assert middles == pytest.approx([-0.19, 0.19, 0.0])
-    assert thickness == pytest.approx([0.38, 0.38, 0.76])
+    assert {(each.whole or each, each.start_ms, each.end_ms): place for each, place in found.items()} == {
+        (first, 0, 5): (0, 1),
+        (first, 5, 10): (0, 2),
+        (second, 5, 15): (1, 2),
+        (third, 10, 15): (0, 2),
+        (second, 15, 20): (0, 1),
+        (after, 20, 30): (0, 1),
+        (below, 0, 10): (0, 1),
+    }
+    assert {each for each in found if each.whole is None} == {third, after, below}  # these are not cut
+    whole, upper, lower = (next(each for each in found if found[each] == place) for place in ((0, 1), (0, 2), (1, 2)))
+    middles, thickness = in_lanes([whole, upper, lower], found)
+    assert middles == pytest.approx([0.0, -0.19, 0.19])
+    assert thickness == pytest.approx([0.76, 0.38, 0.38])
+
+
+def test_a_piece_says_what_the_whole_bar_says() -> None:
+    found = lanes([bar(0, 10), bar(5, 20)])
+    trace = bar_trace("", [*found], in_lanes([*found], found), lambda each: f"{each.start_ms} to {each.end_ms}", {})
+    pieces = zip(trace["base"], trace["x"], trace["hovertext"], strict=True)
+    assert sorted(pieces) == [(0, 5, "0 to 10"), (5, 5, "0 to 10"), (5, 5, "5 to 20"), (10, 10, "5 to 20")]
+
+
+def test_many_at_once_are_not_cut_at_every_edge_of_each_other() -> None:
+    """Six hundred begin one after another: in lanes of 1, 2, 3, 4, 8, 16 … 1,024 for as long as these are enough."""
+    many = lanes([bar(start, 1_000) for start in range(600)])
+    assert sum(each.start_ms == 599 for each in many) == 1  # but for the last one, nothing is cut there
+    assert {count for each, (_, count) in many.items() if each.end_ms == 1_000} == {1_024}
+    assert len({lane for each, (lane, _) in many.items() if each.end_ms == 1_000}) == 600
+    assert len(many) < 600 + 1 + 2 + 3 + 4 + 8 + 16 + 32 + 64 + 128 + 256 + 512 + 1
 
 
 @pytest.mark.parametrize(("bars_of_the_last", "drawn"), [(1, 13), (2, 12)])
