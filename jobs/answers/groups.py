@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from jobs.answers.gantt import Bar, interval_words, merged, named
+from jobs.answers.moved_queues import Move, moved_queues
 from jobs.answers.published import Published
 from jobs.answers.troubled_groups import (
     QUEUE,
@@ -26,6 +27,7 @@ from jobs.text.terminal import counted
 
 MOST_GROUPS, MOST_DRAWN, MOST_QUEUES, MOST_BARS, MOST_FINDINGS, MOST_CHANGES = 50, 6, 60, 600, 200, 200
 MOST_BELOW = 60
+_MOST_IN_HOVER = 5
 FEWEST_QUEUES = 12
 NOBODY, SEVERAL = "nobody", "several in turn"
 
@@ -44,7 +46,8 @@ class Ownership:
         queues: topic, broker and queue id of each row, from the top.
         bars: who owned it; `kind` is the client id, `NOBODY`, or `SEVERAL` where it changed too fast to draw.
         intervals: rows of the table that the bars stand for.
-        rebalances: rows of `rebalances` of the group, those that moved most first.
+        rebalances: rows of `rebalances` of the group, those that moved most first, each with its `moves`: the first
+            queues, if the tables tell them.
         not_drawn: a sentence for each thing left out.
     """
 
@@ -105,11 +108,20 @@ def rebalance_hover(change: Mapping[str, Any]) -> str:
     """Hover text of a rebalance, in Plotly's markup."""
     joined, left = (", ".join(map(named, change[name][:5])) or "–" for name in ("joined", "left"))
     at = clock_time(change["changed_at_ms"], with_day=True)
+    lines = [_move_words(move) for move in change["moves"][:_MOST_IN_HOVER]]
+    if lines and change["moved"] > len(lines):
+        lines.append(f"<br>and {change['moved'] - len(lines):,} more")
     return (
         f"<b>{named(change['topic'])}</b> {at} UTC<br>{named(change['trigger'])}<br>"
         f"joined {joined}<br>left {left}<br>"
         f"moved {counted(change['moved'], 'queue')} of {change['queues']:,}, {change['fewest_moves']:,} needed"
+        + "".join(lines)
     )
+
+
+def _move_words(move: Move) -> str:
+    had, gets = (", ".join(named(client_id, 40) for client_id in owners) for owners in (move.before, move.after))
+    return f"<br>{named(move.queue[0], 40)}:{move.queue[1]} {had} → {gets or NOBODY}"
 
 
 def _moves(ownership: Ownership) -> int:
@@ -152,9 +164,10 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
     if len(own) > MOST_CHANGES:
         few = counted(len(own) - MOST_CHANGES, "rebalance")
         left_out.append(f"{few} of group {group} beyond the {MOST_CHANGES} that moved most")
-    return Ownership(
-        group, known_from, tuple(rows), tuple(bars), len(drawn), tuple(own[:MOST_CHANGES]), tuple(left_out)
-    )
+    changes_drawn = own[:MOST_CHANGES]
+    moves = moved_queues(published, group, changes_drawn)
+    told = tuple({**change, "moves": of_change} for change, of_change in zip(changes_drawn, moves, strict=True))
+    return Ownership(group, known_from, tuple(rows), tuple(bars), len(drawn), told, tuple(left_out))
 
 
 def _few_enough(queues: Sequence[Queue], intervals: Mapping[Queue, int]) -> list[Queue]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from jobs.answers.groups import (
     owner_hover,
     rebalance_hover,
 )
+from jobs.answers.moved_queues import Move
 from jobs.answers.published import open_published
+from jobs.answers.report import render
 from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
 from tests.given.hostile_night import NIGHT, START, owned
 from tests.given.lakes import publish, write_rows
@@ -219,12 +222,115 @@ def test_of_groups_that_are_drawn_those_that_moved_most_come_first(tmp_path: Pat
     assert [each.consumer_group for each in found.ownership] == ["h", "g"]
 
 
+def should_own(queue_id: int, client_id: str | None, from_ms: int, until_ms: int, **other: object) -> Row:
+    return {
+        **WHERE, "consumer_group": "g", "topic": "T", "broker_name": "a", "queue_id": queue_id, "client_id": client_id,
+        "start_ms": START + from_ms, "end_ms": START + until_ms, "in_route": True, **other,
+    }  # fmt: skip
+
+
+def moves_of(folder: Path, rebalance: Row, *allocated: Row) -> list[tuple[int, str, str]]:
+    (group,) = groups_of(folder, rebalances=[rebalance], queue_allocation=[*allocated]).ownership
+    (told,) = group.rebalances
+    return [(move.queue[1], "".join(move.before), "".join(move.after)) for move in told["moves"]]
+
+
+def test_a_rebalance_names_the_queues_that_it_moved(tmp_path: Path) -> None:
+    """A new queue, one of another topic or group, and one that nobody had did not move."""
+    rows = [
+        should_own(0, "x", 0, 50), should_own(0, "y", 50, 90),
+        should_own(1, "y", 0, 50), should_own(1, "y", 50, 90),
+        should_own(2, "x", 0, 50), should_own(2, None, 50, 90),
+        should_own(3, None, 0, 50), should_own(3, "y", 50, 90),
+        should_own(4, "y", 50, 90),
+        should_own(5, "x", 0, 50), should_own(5, "y", 50, 90, in_route=False),
+        should_own(6, "x", 0, 50, topic="U"), should_own(6, "y", 50, 90, topic="U"),
+        should_own(7, "x", 0, 50, consumer_group="h"), should_own(7, "y", 50, 90, consumer_group="h"),
+        should_own(1, "z", 90, 99),  # moved later
+    ]  # fmt: skip
+    groups = groups_of(tmp_path, rebalances=[change(50, 2, left=["x"])], queue_allocation=rows).ownership
+    (told,) = next(each for each in groups if each.consumer_group == "g").rebalances
+    assert [(move.queue, move.before, move.after) for move in told["moves"]] == [
+        (("a", 0), ("x",), ("y",)), (("a", 2), ("x",), ()),
+    ]  # fmt: skip
+
+
+def test_of_several_owners_one_that_left_moves_nothing_while_another_stays(tmp_path: Path) -> None:
+    before, after = [should_own(0, each, 0, 50) for each in "xy"], [should_own(0, each, 50, 90) for each in "yz"]
+    assert moves_of(tmp_path / "left", change(50, 0, left=["x"]), *before, *after) == []
+    assert moves_of(tmp_path / "lost it", change(50, 1), *before, *after) == [(0, "xy", "yz")]
+
+
+def test_brokers_that_disagree_for_a_moment_hide_no_move(tmp_path: Path) -> None:
+    """Owners before are those of the list that all brokers gave, not of the second in which they were asked."""
+    rows = [should_own(0, "x", 0, 5_000), should_own(0, "y", 6_000, 9_000)]
+    views = [should_own(0, who, 5_000, 6_000, view_broker_name=view) for who, view in (("y", "a"), ("x", "b"))]
+    assert moves_of(tmp_path, change(6_000), *rows, *views) == [(0, "x", "y")]
+
+
+def test_of_brokers_that_disagree_the_first_by_name_counts(tmp_path: Path) -> None:
+    views = [
+        should_own(0, who, from_ms, until_ms, view_broker_name=view)
+        for who, view, from_ms, until_ms in (("x", "b", 0, 9_000), ("y", "a", 5_000, 9_000), ("z", "c", 0, 9_000))
+    ]
+    assert moves_of(tmp_path, change(5_000, trigger="VIEW"), *views) == [(0, "x", "y")]
+
+
+@pytest.mark.parametrize(
+    ("moved", "rows"),
+    [
+        (2, [should_own(0, "x", 0, 50), should_own(0, "y", 50, 90)]),  # one of them is not told
+        (1, [should_own(0, "y", 50, 90)]),  # what was before is not
+        (1, [should_own(0, "x", 0, 50)]),  # what is after is not
+        (1, [should_own(0, "x", 0, 50), should_own(0, "y", 1_051, 2_000)]),  # there was a gap
+        (1, []),
+    ],
+)
+def test_moves_that_the_tables_do_not_tell_in_full_are_only_counted(
+    tmp_path: Path, moved: int, rows: list[Row]
+) -> None:
+    at = rows[-1]["start_ms"] - START if len(rows) == 2 else 50
+    owner = [owned(0, "x", 0, 9)]
+    (group,) = groups_of(
+        tmp_path, rebalances=[change(at, moved)], queue_allocation=rows, queue_ownership=owner
+    ).ownership
+    assert [each["moves"] for each in group.rebalances] == [()]
+
+
+def test_the_page_lists_what_rebalances_moved(tmp_path: Path) -> None:
+    """For who cannot point at a bar; a rebalance that moved nothing is not there, names are inert."""
+    rows = [
+        should_own(number, client, from_ms, from_ms + 50, broker_name="<b>")
+        for number in range(21)
+        for client, from_ms in (("<i>x", 0), ("y", 50))
+    ]
+    groups_of(
+        tmp_path,
+        rebalances=[change(50, 21, queues=21), change(60, 3), change(70, 0)],
+        queue_allocation=rows,
+    )
+    page = render(open_published(str(tmp_path), None, None, None))
+    listed = page.partition("Queues that rebalances of <bdi>g</bdi> moved, by the strategy</summary>")[2]
+    text = " ".join(re.sub("<[^>]+>", "", listed.partition("</details>")[0]).split())
+    queues = " ".join(f"&lt;b&gt;:{number} &lt;i&gt;x → y" for number in range(20))
+    assert text == (
+        f"00:00:00.050 T JOINED moved 21 queues of 21, 1 needed {queues} and 1 more"
+        " 00:00:00.060 T JOINED moved 3 queues of 9, 1 needed"
+    )
+
+
 def test_what_a_rebalance_and_an_owner_say() -> None:
-    told = rebalance_hover(change(0, 1_000, joined=list("abcdef"), queues=2_000))
+    told = rebalance_hover(change(0, 1_000, joined=list("abcdef"), queues=2_000, moves=()))
     assert told == (
         "<b>T</b> 2026-03-02 00:00:00.000 UTC<br>JOINED<br>joined a, b, c, d, e<br>left –<br>"
         "moved 1,000 queues of 2,000, 1 needed"
     )
+    moves = [Move(("a<", number), ("x", "y"), ("z",) if number else ()) for number in range(7)]
+    assert rebalance_hover(change(0, 7, moves=moves)).partition(", 1 needed")[2] == (
+        "<br>a&lt;:0 x, y → nobody<br>a&lt;:1 x, y → z<br>a&lt;:2 x, y → z<br>a&lt;:3 x, y → z<br>a&lt;:4 x, y → z"
+        "<br>and 2 more"
+    )
+    assert rebalance_hover(change(0, 5, moves=moves[:5])).endswith("<br>a&lt;:4 x, y → z")
     row = owned(3, "x", 0, 9)
     alone = Bar(0, NOBODY, True, START, START + 1_000, row)
     assert owner_hover(alone) == ("<b>T broker-a:3</b><br>nobody<br>2026-03-02 00:00:00.000 – 00:00:01.000 UTC, 1.0 s")

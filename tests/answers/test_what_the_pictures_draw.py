@@ -218,7 +218,7 @@ def stretch(kind: str, start_ms: int = 0, end_ms: int = 100, place: int = 0, **h
 def change(at_ms: int, moved: int, needed: int) -> dict[str, Any]:
     return {
         "topic": "T", "changed_at_ms": at_ms, "trigger": "JOINED", "joined": ["x"], "left": [], "queues": 9,
-        "moved": moved, "fewest_moves": needed,
+        "moved": moved, "fewest_moves": needed, "moves": (),
     }  # fmt: skip
 
 
