@@ -400,6 +400,18 @@ def test_many_at_once_are_not_cut_at_every_edge_of_each_other() -> None:
     assert len(many) < 600 + 1 + 2 + 3 + 4 + 8 + 16 + 32 + 64 + 128 + 256 + 512 + 1
 
 
+@pytest.mark.parametrize(("bars", "lanes_at_the_end"), [(1_000, 2), (1_001, 4)])
+def test_of_very_many_bars_those_beside_others_are_cut_less(bars: int, lanes_at_the_end: int) -> None:
+    """Two keep the lanes of four that they had beside a third one; a bar that is alone is whole all the same."""
+    long, shorter, short = bar(0, 100), bar(20, 50), bar(30, 40)
+    found = lanes([long, shorter, short, *(bar(0, 10, row=place) for place in range(1, bars - 2))])
+    of_row = {(each.whole or each, each.start_ms): place for each, place in found.items() if each.row == 0}
+    assert (of_row[long, 0], of_row[long, 20], of_row[long, 50]) == ((0, 1), (0, 2), (0, 1))
+    assert of_row[shorter, 20] == (1, 2)
+    _, count = max((start_ms, place[1]) for (each, start_ms), place in of_row.items() if each is shorter)
+    assert count == lanes_at_the_end
+
+
 @pytest.mark.parametrize(("bars_of_the_last", "drawn"), [(1, 13), (2, 12)])
 def test_as_many_bars_as_may_be_drawn_leave_no_queue_out(bars_of_the_last: int, drawn: int) -> None:
     queues = [("T", "a", queue_id) for queue_id in range(13)]
