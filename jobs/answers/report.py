@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from jobs.answers.closed_page import closed, inert_json, part
 from jobs.answers.days import not_published_text
-from jobs.answers.event_details import event_details
+from jobs.answers.event_details import Details, event_details
 from jobs.answers.events import IN_FULL, Event
 from jobs.answers.explain_isolation import Ladders, Released
 from jobs.answers.group_figure import group_figure
@@ -164,8 +164,9 @@ def _whose_finding(finding: Mapping[str, Any]) -> Markup:
     return _whose(group=[finding["producer_group"]], broker=[finding["broker_name"]], version=versions)
 
 
-def _groups_of(event: Event) -> set[str]:
-    return {finding["producer_group"] for finding in event.findings if finding["producer_group"]}
+def _groups_of(event: Event, details: Details) -> set[str]:
+    """Groups that it cost a send, or of which a finding follows from it."""
+    return {row["producer_group"] for row in (*event.findings, *details.costs) if row["producer_group"]}
 
 
 def _choices(on_night: Night, drawn: Timeline, groups: Groups) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from jobs.answers.published import Published
 from jobs.tables import ISOLATION_INTERVALS
 from jobs.text.terminal import counted, duration
 
-MOST_BROKERS, MOST_PRODUCERS, MOST_BARS = 12, 300, 3000
+MOST_BROKERS, MOST_PRODUCERS, MOST_BARS, MOST_TOGETHER = 12, 300, 3000, 1500
 
 _GROUP = ("broker_name", "producer_group", "client_version")
 _HOST = (*_GROUP, "host")
@@ -110,7 +110,7 @@ def timeline(published: Published) -> Timeline:
     own = long_ones.join(wanted, list(_PRODUCER), join_type="left semi").to_pylist() if wanted else []
     bars = merged((_bar(place[_key(row, _PRODUCER)], row) for row in own), MOST_BARS)
     together = ((_key(row, keys), row) for keys in (_GROUP, _HOST) for row in _together(long_ones, keys))
-    summed = merged((_bar(place[key], row) for key, row in together if key in place), MOST_BARS)
+    summed = merged((_bar(place[key], row) for key, row in together if key in place), MOST_TOGETHER)
     left_out = _not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(own), len(bars))
     return Timeline(tuple(rows.values()), (*summed, *bars), len(own), tuple(left_out))
 

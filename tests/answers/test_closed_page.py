@@ -150,7 +150,7 @@ def test_the_buttons_shown_are_ours_and_none_leads_out(plot: tuple[Page, str], o
     page, name = plot
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
-    before, here = len(outside.asked), page.url
+    before, here = len(outside.asked), page.url.partition("#")[0]
     page.hover(f"#{name}")
     buttons = page.locator(f"#{name} .modebar-btn")
     assert page.evaluate(f"document.getElementById('{name}')._fullLayout._modeBar.buttonsNames") == [
@@ -163,7 +163,7 @@ def test_the_buttons_shown_are_ours_and_none_leads_out(plot: tuple[Page, str], o
     for number in range(1, len(SHOWN)):
         buttons.nth(number).click()
     page.wait_for_timeout(1_000)
-    assert (outside.asked[before:], len(page.context.pages), page.url, said) == ([], 1, here, [])
+    assert (outside.asked[before:], len(page.context.pages), page.url.partition("#")[0], said) == ([], 1, here, [])
 
 
 SHARE = """(id) => {
@@ -184,7 +184,7 @@ def _share(page: Page, name: str) -> None:
 
 def test_a_chart_cannot_be_shared_even_if_the_button_came_back(plot: tuple[Page, str], outside: Outside) -> None:
     page, name = plot
-    before, here = len(outside.asked), page.url
+    before, here = len(outside.asked), page.url.partition("#")[0]
     page.evaluate(SHARE, name)
     _share(page, name)
     assert (outside.asked[before:], len(page.context.pages), page.url) == ([], 1, here)

@@ -278,6 +278,18 @@ def test_a_filter_narrows_tables_and_timeline_and_its_link_shows_the_same(browse
     assert again.evaluate("location.hash") == f"#from={START + 1_000}&until={START + 30_000}"
 
 
+def test_a_link_to_an_event_opens_it(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    page.locator("#events .below details").nth(1).locator("summary").click()
+    link = page.get_by_role("link", name="link to this event").get_attribute("href")
+    view = page.evaluate("location.hash")
+    assert (link, view) == ("#event-event-1", "#event=event-event-1")
+    for address in (link, view):
+        again = browser.new_page()
+        again.goto(f"{file.as_uri()}{address}")
+        assert again.locator("#events details[open]").get_attribute("id") == "event-event-1"
+
+
 def test_an_event_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
     """From its first bad attempt to the end of its avoidance, second 6 to 35, and as long again on both sides."""
     page = Opened(browser, file).page
