@@ -340,6 +340,10 @@ def isolation_lines(isolation: Isolation, most: int) -> list[str]:
         ]
         for line in shown
     ]
-    table = grid(["at", "seq", "thread", "what", "latency ms", "rung ms", "earns ms", "effect"], cells).split("\n")
+    heads = ["at", "seq", "thread", "what", "latency ms", "rung ms", "earns ms", "effect"]
+    if any(line.places for line in lines):
+        heads.append("row of the log")
+        cells = [[*own, " or ".join(map(safe, line.places)) or NOTHING] for own, line in zip(cells, shown, strict=True)]
+    table = grid(heads, cells).split("\n")
     more = f"  {left_out:,} lines between them are not shown; give --limit 0 for all"
     return [*table, more] if left_out else table

@@ -49,6 +49,7 @@ class Line:
         change: what it did to an isolation, as published; None = nothing.
         until_ms: the end that it set; None = it set none.
         effect: the same in words, or why it moved nothing.
+        places: rows of logs that may be it, `file:row`; empty without logs.
     """
 
     at_ms: int
@@ -62,6 +63,7 @@ class Line:
     change: str | None
     until_ms: int | None
     effect: str
+    places: tuple[str, ...] = ()
 
 
 def lines_of(

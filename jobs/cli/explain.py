@@ -13,12 +13,14 @@ from jobs.cli.answers import client_rules, lake_of, opened
 from jobs.cli.call import Call
 from jobs.cli.command import SubjectCommand, in_full
 from jobs.cli.days import DayOptions
-from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
+from jobs.cli.parameters import FILE, LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
-from jobs.errors import UsageError
+from jobs.errors import InputUnreadableError, UsageError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from jobs.answers.explain_isolation import Isolation
 
 SUBJECTS = {
     "isolation": "why it ended when it did: each change and attempt; --producer, --broker, --at (--group)",
@@ -41,6 +43,7 @@ class WhichOne:
     group: str | None = None
     topic: str | None = None
     queue: Queue | None = None
+    sends: tuple[str, ...] = ()
 
     def check(self, subject: str, times: TimeOptions) -> None:
         """Refuse a subject without its options, or with those of the other.
@@ -48,11 +51,11 @@ class WhichOne:
         Raises:
             UsageError: names the options.
         """
-        given = {name for name, value in vars(self).items() if value is not None}
-        optional = {"group"} if subject == "isolation" else set()
+        given = {name for name, value in vars(self).items() if value not in {None, ()}}
+        optional = {"group", "sends"} if subject == "isolation" else set()
         if given - optional != {*_NEEDS[subject]} or times.at is None:
             takes = ", ".join(f"--{name}" for name in (*_NEEDS[subject], "at"))
-            but = "".join(f" but --{name}" for name in optional)
+            but = f" but {' and '.join(f'--{name}' for name in sorted(optional))}" if optional else ""
             raise UsageError(f"explain {subject} takes {takes}, all of them and no other name{but}")
         if self.queue and self.queue.broker_name is None:
             raise UsageError(f"--queue {self.queue.queue_id} names no broker; write it like broker-a:3")
@@ -70,6 +73,14 @@ class WhichOne:
     options.option("--group", metavar="NAME", section=_WHICH, help="the consumer group, or the producer group"),
     options.option("--topic", metavar="NAME", section=_WHICH, help="the topic"),
     options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_WHICH, help="the queue, such as broker-a:3"),
+    options.option(
+        "--sends",
+        type=FILE,
+        multiple=True,
+        metavar="PATH",
+        section=_WHICH,
+        help="text logs in which to find an isolation's lines, by file and row; repeatable",
+    ),
 )
 @options.days("that of --at, else the last one published")
 @options.times("at")
@@ -108,7 +119,27 @@ def explain(
 
     rules = client_rules(call, lake)
     found = isolation_at(published, which.producer or "", which.group, which.broker or "", at_ms, *rules)
+    if which.sends:
+        found = _with_places(found, which.sends)
     print(_json(found) if as_json else isolation_text(found, limit))
+
+
+def _with_places(isolation: Isolation, sends: tuple[str, ...]) -> Isolation:
+    """The isolation, its lines with their rows in the logs.
+
+    Raises:
+        FaultlineError: a path is not there, or a file cannot be read as text.
+    """
+    from jobs.answers.log_places import with_places
+    from jobs.sources.local_files import list_local
+
+    listing = list_local(sends)
+    if listing.problems:
+        raise listing.first_problem
+    try:
+        return with_places(isolation, [file.name for file in listing.files])
+    except (OSError, EOFError) as error:
+        raise InputUnreadableError(f"--sends cannot be read: {error}; name text logs, gzip as .gz") from error
 
 
 def _json(explained: DataclassInstance) -> str:

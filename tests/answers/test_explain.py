@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,27 @@ def test_a_queue_in_an_event_of_its_group(capsys: pytest.CaptureFixture[str], tm
     assert [row["sentence"] for row in answer["findings"]] == ["for 60 s"]
 
 
+def test_lines_are_found_in_the_logs(capsys: pytest.CaptureFixture[str], lake: Path, tmp_path: Path) -> None:
+    """By broker, time and seq: as JSON with the end, and as text with the start, in another zone."""
+    start, end = T + 400, T + 1_000
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"broker": "broker-b", "ended_at_ms": {end}, "seq": 7}}\n'
+        f'{{"broker": "broker-a", "ended_at_ms": {end}, "seq": 17}}\n'
+        f'{{"broker": "broker-a", "ended_at_ms": {end}, "seq": 7}}\n'
+    )
+    with gzip.open(tmp_path / "b.log.gz", "wt") as text:
+        text.write(f"header\n2026-03-01 09:00:00,{start % 1000} send seq=7 to broker-a took 600 ms\n")
+    explained = (*OF_P1, "--sends", str(tmp_path))
+    answer = Explained(capsys, lake, *explained, "--json").answer
+    opener = next(line for line in answer["lines"] if line["seq"] == 7)
+    assert opener["places"] == [f"{tmp_path}/a.jsonl:3", f"{tmp_path}/b.log.gz:2"]
+    said = Explained(capsys, lake, *explained).out
+    assert f"{tmp_path}/a.jsonl:3 or {tmp_path}/b.log.gz:2" in said
+    (tmp_path / "a.jsonl").write_text("")
+    (tmp_path / "b.log.gz").unlink()
+    assert "left out: no row of the given logs holds" in Explained(capsys, lake, *explained).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -242,6 +264,7 @@ def test_a_queue_in_an_event_of_its_group(capsys: pytest.CaptureFixture[str], tm
         (("isolation", "--producer", "p9", "--broker", "broker-a", "--at", "00:00:02"), "no producer 'p9' isolated"),
         ((*OF_P1[:-1], "00:01"), "p1) did not isolate 'broker-a' at 2026-03-01 00:01:00.000; the last before it"),
         ((*OF_P1[:-1], f"{D2}T00:00:01"), "nothing of 2026-03-02 is published for cluster 'main'"),
+        ((*OF_P1, "--sends", "/no/such.log"), "input /no/such.log does not exist"),
         ((*OF_QUEUE[:-1], "00:02"), "nothing is known of queue 'broker-a:1' of 'T' for group 'g'"),
     ],
 )
@@ -260,7 +283,8 @@ def test_nothing_to_explain_is_one_sentence_and_exit_code_3(
         (("isolation", "--broker", "broker-a", "--at", "1:00"), "--at '1:00' is not a time"),
         (("isolation", "--broker", "broker-a", "--at", "01:00"), "explain isolation takes --producer, --broker, --at,"),
         (OF_P1[:-2], "explain isolation takes --producer, --broker, --at, all of them and no other name"),
-        ((*OF_P1, "--topic", "T"), "takes --producer, --broker, --at, all of them and no other name but --group"),
+        ((*OF_P1, "--topic", "T"), "--broker, --at, all of them and no other name but --group and --sends"),
+        ((*OF_QUEUE, "--sends", "x"), "explain queue takes --group, --topic, --queue, --at, all of them and no other"),
         (OF_QUEUE[:-2], "explain queue takes --group, --topic, --queue, --at, all of them and no other name"),
         ((*OF_QUEUE, "--queue", "3"), "--queue 3 names no broker; write it like broker-a:3"),
         (("isolatoin",), "WHAT 'isolatoin' is none of isolation, queue (did you mean 'isolation'?)"),
