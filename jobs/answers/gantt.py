@@ -88,13 +88,13 @@ def _bridged(bars: Iterable[Bar], gap_ms: int, blur: str | None) -> list[Bar]:
 def lanes(bars: Iterable[Bar]) -> dict[Bar, tuple[int, int]]:
     """The bars, cut where the number of bars beside them changes: piece to its lane and the number of lanes there.
 
-    A bar that is alone has its row to itself. More than a few at once share a power of two of lanes, so that they are
-    not cut at every edge of each other; of very many bars, more than one at once do.
+    A bar that is alone, or has no length, has its row to itself. More than a few at once share a power of two of lanes,
+    so that they are not cut at every edge of each other; of very many bars, more than one at once do.
     """
     in_order = sorted(bars, key=lambda bar: (bar.row, bar.start_ms, bar.end_ms))
     few = _FEW if len(in_order) <= _MANY else _FEW_OF_MANY
-    found: dict[Bar, tuple[int, int]] = {}
-    for _, of_row in groupby(in_order, key=lambda bar: bar.row):
+    found = {bar: (0, 1) for bar in in_order if bar.start_ms == bar.end_ms}
+    for _, of_row in groupby((bar for bar in in_order if bar not in found), key=lambda bar: bar.row):
         found.update(_pieces(list(of_row), few))
     return found
 

@@ -221,6 +221,8 @@ def test_bars_that_overlap_lie_side_by_side_only_there() -> None:
     assert found == {
         (first, 0): (0, 1), (first, 5): (0, 2), (over, 5): (1, 2), (over, 10): (0, 1), (after, 15): (0, 1),
     }  # fmt: skip
+    moment, day = bar(0, 5, 5), bar(0, 0, 20)
+    assert lanes([moment, day]) == {moment: (0, 1), day: (0, 1)}
 
 
 @pytest.mark.fault(32)
