@@ -147,15 +147,24 @@ def span_text(published: Published) -> str:
 
 def _row(row: Row) -> dict[str, Any]:
     """What the page filters a row of the timeline by, and the row that unfolds to it."""
-    names = {"broker": row.broker_name, "group": row.producer_group, "version": row.client_version}
-    text = " ".join(filter(None, (*names.values(), row.host, row.client_id)))
-    return {"parent": row.parent, "of": {kind: [escaped(name or "")] for kind, name in names.items()}, "text": text}
+    of: dict[str, list[str | None]] = {
+        "broker": [row.broker_name],
+        "group": [row.producer_group],
+        "version": [row.client_version],
+    }
+    words = (row.broker_name, row.producer_group, row.client_version, row.host, row.client_id)
+    return {"parent": row.parent, "of": _known(of), "text": " ".join(filter(None, words))}
+
+
+def _known(names: Mapping[str, Iterable[str | None]]) -> dict[str, list[str]]:
+    """Kind to names, as the page shows them; a kind without a known one is left out."""
+    known = {kind: [escaped(name) for name in of_kind if name] for kind, of_kind in names.items()}
+    return {kind: of_kind for kind, of_kind in known.items() if of_kind}
 
 
 def _whose(**names: Iterable[str | None]) -> Markup:
-    """Attribute of a row of a table: each kind of name that it has; a kind without one is left out."""
-    known = {kind: [escaped(name) for name in of_kind if name] for kind, of_kind in names.items()}
-    return Markup(inert_json({kind: of_kind for kind, of_kind in known.items() if of_kind}).replace("'", "\\u0027"))  # noqa: S704 - escaped
+    """Attribute of a row of a table: whose it is, by kind of name."""
+    return Markup(inert_json(_known(names)).replace("'", "\\u0027"))  # noqa: S704 - escaped
 
 
 def _whose_finding(finding: Mapping[str, Any]) -> Markup:
