@@ -20,6 +20,7 @@ from jobs.answers.published import Published
 from jobs.answers.words import clock_time
 from jobs.kinds import FindingKind
 from jobs.tables import ISOLATION_INTERVALS, SEND_CALLS
+from jobs.text.redaction import redacted
 
 MOST_LOST, MOST_LINES, MOST_EXPLAINED = 20, 12, 10
 _BARS = {
@@ -164,7 +165,7 @@ def _meanwhile(row: Mapping[str, Any]) -> pc.Expression:
 def _command(published: Published, row: Mapping[str, Any]) -> str:
     """What to type for a whole explanation."""
     options = {
-        "lake": published.root,
+        "lake": redacted(published.root),
         "cluster": published.cluster,
         "producer": row["client_id"],
         "group": row["producer_group"],

@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from jobs.answers.closed_page import closed, inert_json, part
 from jobs.answers.days import not_published_text
-from jobs.answers.event_details import Details, event_details
-from jobs.answers.events import IN_FULL, Event
+from jobs.answers.event_details import event_details
+from jobs.answers.events import IN_FULL
 from jobs.answers.explain_isolation import Ladders, Released
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import MOST_BELOW, Groups, consumer_groups
@@ -97,7 +97,7 @@ def render(
     figures = {
         "timeline": figure,
         "views": views,
-        "rows": [_row(row) for row in drawn.rows],
+        "rows": [_row(row, owners) for row in drawn.rows],
         "groups": [group_figure(ownership, published.window) for ownership in groups.ownership],
     }
     return (
@@ -145,7 +145,7 @@ def span_text(published: Published) -> str:
     return f"{since.removesuffix('.000')} to {until.removesuffix('.000')}"
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: Row, owners: Mapping[str, str]) -> dict[str, Any]:
     """What the page filters a row of the timeline by, and the row that unfolds to it."""
     of: dict[str, list[str | None]] = {
         "broker": [row.broker_name],
@@ -153,7 +153,8 @@ def _row(row: Row) -> dict[str, Any]:
         "version": [row.client_version],
     }
     words = (row.broker_name, row.producer_group, row.client_version, row.host, row.client_id)
-    return {"parent": row.parent, "of": _known(of), "text": " ".join(filter(None, words))}
+    text = escaped(" ".join(filter(None, (*words, owner_of(row.producer_group, owners)))))
+    return {"parent": row.parent, "of": _known(of), "text": text}
 
 
 def _known(names: Mapping[str, Iterable[str | None]]) -> dict[str, list[str]]:
@@ -173,11 +174,6 @@ def _whose_finding(finding: Mapping[str, Any]) -> Markup:
     return _whose(group=[finding["producer_group"]], broker=[finding["broker_name"]], version=versions)
 
 
-def _groups_of(event: Event, details: Details) -> set[str]:
-    """Groups that it cost a send, or of which a finding follows from it."""
-    return {row["producer_group"] for row in (*event.findings, *details.costs) if row["producer_group"]}
-
-
 def _choices(on_night: Night, drawn: Timeline, groups: Groups) -> dict[str, list[str]]:
     """Names to filter the page by."""
     found = [*on_night.drawn_findings, *(finding for event in on_night.drawn_events for finding in event.findings)]
@@ -190,9 +186,12 @@ def _choices(on_night: Night, drawn: Timeline, groups: Groups) -> dict[str, list
     brokers |= {name for event in on_night.drawn_events for name in event.row["brokers"]}
     versions = {version for finding in found for version in (finding["client_versions"] or "").split(", ")}
     versions |= {row.client_version or "" for row in drawn.rows}
+    consumer_groups = {each["consumer_group"] for each in groups.events}
+    consumer_groups |= {each.consumer_group for each in groups.groups}
+    consumer_groups |= {each.consumer_group for each in groups.findings}
     return {
         "groups": sorted(filter(None, producer_groups)),
-        "consumer_groups": sorted({group.consumer_group for group in groups.groups}),
+        "consumer_groups": sorted(filter(None, consumer_groups)),
         "brokers": sorted(filter(None, brokers)),
         "versions": sorted(filter(None, versions)),
     }
@@ -250,7 +249,7 @@ def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environmen
         sentence=sentence,
         owner=partial(owner_of, owners=owners),
     )
-    made.globals.update(whose=_whose, whose_finding=_whose_finding, groups_of=_groups_of)
+    made.globals.update(whose=_whose, whose_finding=_whose_finding)
     made.globals.update(nothing=NOTHING, most_costs=_MOST_COSTS, most_below=_MOST_BELOW, most_queues=MOST_BELOW)
     return made
 

@@ -110,8 +110,11 @@ def timeline(published: Published) -> Timeline:
     own = long_ones.join(wanted, list(_PRODUCER), join_type="left semi").to_pylist() if wanted else []
     bars = merged((_bar(place[_key(row, _PRODUCER)], row) for row in own), MOST_BARS)
     together = ((_key(row, keys), row) for keys in (_GROUP, _HOST) for row in _together(long_ones, keys))
-    summed = merged((_bar(place[key], row) for key, row in together if key in place), MOST_TOGETHER)
+    times = [_bar(place[key], row) for key, row in together if key in place]
+    summed = merged(times, MOST_TOGETHER)
     left_out = _not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(own), len(bars))
+    if len(summed) < len(times):
+        left_out.append(f"{len(times):,} times of groups and hosts are drawn as {len(summed):,} bars")
     return Timeline(tuple(rows.values()), (*summed, *bars), len(own), tuple(left_out))
 
 
@@ -124,7 +127,10 @@ def isolation_hover(bar: Bar) -> str:
         who = f"{counted(row['producers'], 'producer')} of {row['producer_group'] or '(unknown group)'}"
         where = f" on {row['host']}" if "host" in row else ""
         version = row["client_version"] or "version unknown"
-        many = f"{counted(row['isolations'], 'isolation')} for {row['kind']}"
+        many = f"{counted(row['isolations'], 'isolation')}: {row['kind']}"
+        if bar.rows > 1:
+            who = f"producers of {row['producer_group'] or '(unknown group)'}"
+            many = f"{bar.rows:,} times, drawn as one"
         return f"{head}<br>{markup(f'{who}{where} (client {version}) {did}')}<br>{when}<br>{markup(many)}"
     head += f"<br>{markup(producer_name(row))} {did}"
     cause = named(cause_words(row["cause"]) or "?")

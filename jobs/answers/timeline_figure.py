@@ -205,6 +205,6 @@ def _label(row: Row, above: Row | None) -> str:
         return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"
     group, many = row.producer_group or "(unknown group)", "" if row.client_id else f" ({row.producers:,})"
     if row.host is None:
-        return named(f"{group} {row.client_version}{many}", _LABEL)
+        return named(f"{group} {row.client_version or 'version unknown'}{many}", _LABEL)
     where = (row.client_id or row.host) if above.host else f"{row.host}{many}"
     return named(f"{group} {where}" if above.parent is None else where, _LABEL)

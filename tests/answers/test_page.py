@@ -274,8 +274,12 @@ def test_a_filter_narrows_tables_and_timeline_and_its_link_shows_the_same(browse
     assert labels(again) == labels(page)
     shown = "document.getElementById('timeline-plot')._fullLayout.xaxis.range.map((each) => String(each).slice(11, 19))"
     assert again.evaluate(shown) == ["00:00:01", "00:00:30"]
+    again.click("#fold")
+    folded = browser.new_page()
+    folded.goto(f"{file.as_uri()}{again.evaluate('location.hash')}".replace("broker=broker-a&text=PG&", ""))
+    assert labels(folded) == [label for label in labels(folded) if label.endswith(" s")]  # brokers alone
     again.click("#all")
-    assert again.evaluate("location.hash") == f"#from={START + 1_000}&until={START + 30_000}"
+    assert again.evaluate("location.hash") == f"#from={START + 1_000}&until={START + 30_000}&open="
 
 
 def test_a_link_to_an_event_opens_it(browser: Browser, file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -479,9 +480,10 @@ def test_a_group_unfolds_to_hosts_and_a_host_to_its_producers(tmp_path: Path) ->
     assert sorted((bar.row, bar.start_ms - START, bar.end_ms - START, bar.source["producers"]) for bar in together) == [
         (2, 0, 30, 3), (2, 12, 16, 1), (2, 40, 50, 1), (3, 0, 30, 2),
     ]  # fmt: skip
-    assert isolation_hover(min(together, key=lambda bar: bar.start_ms)).split("<br>")[1] == (
-        "3 producers of PG (client 5.3.3) isolated it"
-    )
+    first = min(together, key=lambda bar: bar.start_ms)
+    assert isolation_hover(first).split("<br>")[1] == "3 producers of PG (client 5.3.3) isolated it"
+    _, who, _, many = isolation_hover(replace(first, rows=7)).split("<br>")
+    assert (who, many) == ("producers of PG (client 5.3.3) isolated it", "7 times, drawn as one")
 
 
 def test_each_broker_has_its_turn_until_the_rows_are_used_up(tmp_path: Path) -> None:

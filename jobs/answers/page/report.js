@@ -97,13 +97,14 @@
     }
   }
 
+  const isUnfolded = (row) => unfolded.has(row.place) || (row.parent === null && Object.values(asked()).some(Boolean));
+
   /* Rows on screen, from the top: those that pass the filter, where all above them are unfolded; a filter unfolds brokers. */
   function visibleRows() {
-    const isFiltered = Object.values(asked()).some(Boolean);
-    const passes = (row) => row.below.length ? row.below.some(passes) : passesFilter(row.of, row.text);
-    const isOpen = (row) => row === undefined
-      || ((unfolded.has(row.place) || (isFiltered && row.parent === null)) && isOpen(rows[row.parent]));
-    return rows.filter((row) => isOpen(rows[row.parent]) && passes(row));
+    const hasWords = rows.some((row) => !row.below.length && passesFilter(row.of, row.text)); // else they are of tables
+    const passes = (row) => row.below.length ? row.below.some(passes) : passesFilter(row.of, hasWords ? row.text : null);
+    const areOpen = (row) => row === undefined || (isUnfolded(row) && areOpen(rows[row.parent]));
+    return rows.filter((row) => areOpen(rows[row.parent]) && passes(row));
   }
 
   /* The timeline without the rows that are folded: Python lays out all of them, bars and shapes by the place of their row. */
@@ -162,7 +163,7 @@
     const buttons = left.map((row, at) => {
       if (!row.below.length) return null;
       const button = document.createElement("button");
-      const isOpen = unfolded.has(row.place);
+      const isOpen = isUnfolded(row);
       Object.assign(button, { type: "button", textContent: isOpen ? "▾" : "▸" });
       button.dataset.fold = row.place;
       button.setAttribute("aria-expanded", isOpen);
@@ -198,11 +199,12 @@
   /* A row says whose it is, by kind; of a kind that it does not name it is nobody's in particular, and stays. */
   function passesFilter(of, text) {
     const { text: words, ...names } = asked();
-    const lower = text.toLowerCase();
+    const lower = text?.toLowerCase(); // null: whatever the words are
     return Object.entries(names).every(([kind, name]) => !name || !of[kind] || of[kind].includes(name))
-      && words.toLowerCase().split(/\s+/).every((word) => lower.includes(word));
+      && (lower === undefined || words.toLowerCase().split(/\s+/).every((word) => lower.includes(word)));
   }
 
+  let filtered = ""; // the broker, when the series was last chosen by it
   function filterRows() {
     let left = 0;
     let all = 0;
@@ -217,15 +219,19 @@
     filters.querySelector("output").textContent = left < all ? `${left} of ${all} rows of the tables` : "";
     const { broker } = asked();
     const series = document.getElementById("broker");
-    const option = [...series?.options ?? []].find(({ text }) => text === broker) ?? series?.options[0];
-    if (option && !option.selected) {
+    const option = [...series?.options ?? []].find(({ textContent }) => textContent === broker) ?? series?.options[0];
+    if (option && broker !== filtered && !option.selected) {
+      filtered = broker;
       option.selected = true;
       showBroker(option.value);
     } else drawTimeline();
+    filtered = broker;
   }
 
   /* The filters and the time that is shown, behind the page's address: opened again, it shows the same. */
+  let printing = false;
   function writeView() {
+    if (printing) return;
     const view = new URLSearchParams(Object.entries(asked()).filter(([, value]) => value));
     const time = shownTime(document.getElementById("timeline-plot"));
     if (time && zoomed) ["from", "until"].forEach((name, at) => view.set(name, Math.round(time[at])));
@@ -242,15 +248,16 @@
   function readView() {
     const view = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     for (const field of filters.elements) if (view.has(field.name)) field.value = view.get(field.name);
-    if (view.has("open")) unfolded = new Set(view.get("open").split(".").map(Number));
+    if (view.has("open")) unfolded = new Set(view.get("open").split(".").filter(Boolean).map(Number));
     else unfoldFirst();
     folded = view.has("open");
     filterRows();
-    if (view.has("from")) {
+    document.getElementById("view").href = location.hash || "#";
+    if (view.has("from") && document.getElementById("timeline-plot")) {
       zoomed = true;
       Plotly.relayout("timeline-plot", { "xaxis.range": [Number(view.get("from")), Number(view.get("until"))] });
     }
-    const event = document.getElementById(view.get("event") ?? decodeURIComponent(location.hash.slice(1)));
+    const event = document.getElementById(view.get("event") ?? location.hash.slice(1));
     if (event?.tagName === "DETAILS") {
       event.open = true;
       event.scrollIntoView({ block: "center" });
@@ -302,7 +309,8 @@
   const timeline = document.getElementById("timeline-plot");
   timeline?.on("plotly_relayout", (change) => {
     if ("annotations" in change) return;
-    zoomed = "xaxis.range[0]" in change || "xaxis.range" in change;
+    if ("xaxis.range[0]" in change || "xaxis.range" in change) zoomed = true;
+    if ("xaxis.autorange" in change) zoomed = false;
     markEdges(timeline);
     writeView();
   });
@@ -331,12 +339,14 @@
   document.querySelectorAll("table").forEach(labelCells);
   let themeOnScreen = root.dataset.theme;
   addEventListener("beforeprint", () => {
+    printing = true;
     themeOnScreen = root.dataset.theme;
     for (const each of document.querySelectorAll("details")) each.open = true;
     setTheme(false);
     for (const { place } of shown) Plotly.relayout(place, { width: PRINTED_PX, "margin.l": 170, "yaxis.tickfont.size": 9 });
   });
   addEventListener("afterprint", () => {
+    setTimeout(() => { printing = false; }, 100); // once all that opened has said so
     setTheme(themeOnScreen === "dark");
     for (const { place } of shown) Plotly.relayout(place, { autosize: true }); // else it keeps the width of paper
   });
