@@ -12,7 +12,7 @@ from jobs.answers.published import Published
 from jobs.tables import QUEUE_ALLOCATION
 from udfs.strategy import Queue
 
-_ROUND_MS = 1_000  # brokers are asked within this time: what differs between their lists for no longer is no change
+_ROUND_MS = 1_000  # brokers are asked within this time; lists that differ for no longer have not changed
 _MOST = 20
 _COLUMNS = ("topic", "start_ms", "end_ms", "view_broker_name", "broker_name", "queue_id", "client_id")
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from jobs.answers.causes import cause_words, classes_of
 from jobs.answers.gantt import Bar, interval_words, markup, merged, named
-from jobs.answers.producers import producer_name
+from jobs.answers.producers import group_name, host_of, producer_name
 from jobs.answers.published import Published
 from jobs.tables import ISOLATION_INTERVALS
 from jobs.text.terminal import counted, duration
@@ -124,12 +124,12 @@ def isolation_hover(bar: Bar) -> str:
     did = "isolated it" if row["enforced"] else "would have isolated it with its switch on"
     head, when = f"<b>{named(row['broker_name'])}</b>", interval_words(bar.start_ms, bar.end_ms)
     if "client_id" not in row:
-        who = f"{counted(row['producers'], 'producer')} of {row['producer_group'] or '(unknown group)'}"
+        who = f"{counted(row['producers'], 'producer')} of {group_name(row['producer_group'])}"
         where = f" on {row['host']}" if "host" in row else ""
         version = row["client_version"] or "version unknown"
         many = f"{counted(row['isolations'], 'isolation')}: {row['kind']}"
         if bar.rows > 1:
-            who = f"producers of {row['producer_group'] or '(unknown group)'}"
+            who = f"producers of {group_name(row['producer_group'])}"
             many = f"{bar.rows:,} times, drawn as one"
         return f"{head}<br>{markup(f'{who}{where} (client {version}) {did}')}<br>{when}<br>{markup(many)}"
     head += f"<br>{markup(producer_name(row))} {did}"
@@ -154,11 +154,11 @@ def _described(isolations: pa.Table, published: Published) -> pa.Table:
     length, on = published.lengths_ms(isolations), isolations["enforced"]
     of_cause = isolations.append_column("ms", length).group_by("cause").aggregate([("ms", "sum")]).to_pylist()
     class_of = classes_of({row["cause"]: row["ms_sum"] for row in of_cause})
-    hosts = pc.struct_field(pc.extract_regex(isolations["client_id"], "^(?P<host>[^@]+)@"), "host")
+    hosts = [host_of(client_id) or client_id for client_id in isolations["client_id"].to_pylist()]
     version = pc.fill_null(isolations["client_version"], "")
     return (
         isolations.set_column(isolations.schema.get_field_index("client_version"), "client_version", version)
-        .append_column("host", pc.coalesce(hosts, isolations["client_id"]))
+        .append_column("host", pa.array(hosts, pa.string()))
         .append_column("kind", pa.array(map(class_of.get, isolations["cause"].to_pylist()), pa.string()))
         .append_column("isolated_ms", pc.if_else(on, length, 0))
         .append_column("would_ms", pc.if_else(on, 0, length))

@@ -10,6 +10,7 @@ from jobs.answers.causes import CLASSES, OTHER
 from jobs.answers.events import Event
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, named
 from jobs.answers.minutes import Minutes
+from jobs.answers.producers import group_name
 from jobs.answers.rates_figure import rate_traces
 from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.answers.window import Window
@@ -203,7 +204,7 @@ def _label(row: Row, above: Row | None) -> str:
     """A broker and how long it was isolated, else what the row adds to the one that unfolds to it."""
     if above is None:
         return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"
-    group, many = row.producer_group or "(unknown group)", "" if row.client_id else f" ({row.producers:,})"
+    group, many = group_name(row.producer_group), "" if row.client_id else f" ({row.producers:,})"
     if row.host is None:
         return named(f"{group} {row.client_version or 'version unknown'}{many}", _LABEL)
     where = (row.client_id or row.host) if above.host else f"{row.host}{many}"

@@ -128,11 +128,10 @@ def _joined(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberLi
 
 def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList]], day: Day) -> Change:
     """The brokers that drop it for good one after another, up to the last one."""
-    listing = ([pair for pair in pairwise(lists) if client_id in pair[0].client_ids] for lists in by_broker)
-    last = [pair for pairs in listing for pair in [each for each in pairs if each[1].start_ms <= start_ms][-1:]]
     drops = [
         (after.start_ms, before.last_answer_ms, before.broker_name)
-        for before, after in last
+        for lists in by_broker
+        for before, after in _after_listing(lists, client_id, start_ms)[-1:]
         if start_ms - EXPIRES_MS <= after.start_ms == before.end_ms and client_id not in after.client_ids
     ]
     first_ms, before_ms, _ = min(drops, default=(start_ms, max(start_ms - HEARTBEAT_MS, day.start_ms), ""))
@@ -146,6 +145,12 @@ def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList
         client_ids=(client_id,),
         dropped_by=tuple(sorted({broker_name for *_, broker_name in drops})),
     )
+
+
+def _after_listing(lists: Sequence[MemberList], client_id: str, until_ms: int) -> list[tuple[MemberList, MemberList]]:
+    """Each list of a broker that has the client, and the one after it, up to a time."""
+    pairs = (pair for pair in pairwise(lists) if client_id in pair[0].client_ids)
+    return [(before, after) for before, after in pairs if after.start_ms <= until_ms]
 
 
 def _with_logs(

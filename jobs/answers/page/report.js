@@ -97,7 +97,7 @@
     }
   }
 
-  const isUnfolded = (row) => unfolded.has(row.place) || (row.parent === null && Object.values(asked()).some(Boolean));
+  const isUnfolded = (row) => unfolded.has(row.place) || (row.parent === null && Object.values(wanted).some(Boolean));
 
   /* Rows on screen, from the top: those that pass the filter, where all above them are unfolded; a filter unfolds brokers. */
   function visibleRows() {
@@ -109,6 +109,8 @@
 
   /* The timeline without the rows that are folded: Python lays out all of them, bars and shapes by the place of their row. */
   function drawTimeline() {
+    const plot = document.getElementById("timeline-plot");
+    if (!plot) return;
     const whole = data.timeline;
     const left = visibleRows();
     const placeOf = new Map(left.map(({ place }, at) => [place, at]));
@@ -143,14 +145,12 @@
       if (showlegend) named.add(trace.legendgroup);
       return { ...trace, ...picked, y: at.map((each) => moved(trace.y[each])), showlegend };
     });
-    const place = document.getElementById("timeline-plot");
-    if (!place) return;
-    layout.xaxis.range = layout.xaxis2.range = shownTime(place) ?? layout.xaxis.range; // as zoomed
+    layout.xaxis.range = layout.xaxis2.range = shownTime(plot) ?? layout.xaxis.range; // as zoomed
     layout.annotations = edges(kept, ...layout.xaxis.range);
     draw("timeline-plot", { data: kept, layout, height: whole.height - cutPx });
     const ganttPx = Math.max(2, left.length) * rowPx;
     rowTop = (at) => whole.height - cutPx - margin.b - ganttPx + ((at + 0.1) / (left.length + 0.2)) * ganttPx;
-    placeFolds(left, document.getElementById("timeline-plot")._fullLayout.margin);
+    placeFolds(left, plot._fullLayout.margin);
   }
 
   let rowTop; // of a row on screen, in pixels from the top of the picture
@@ -158,7 +158,6 @@
   /* A button left of each row that unfolds. */
   function placeFolds(left, margin) {
     const holder = document.getElementById("folds");
-    if (!holder) return;
     const focused = document.activeElement?.dataset.fold;
     const buttons = left.map((row, at) => {
       if (!row.below.length) return null;
@@ -195,10 +194,11 @@
   /* What the filters above the events ask for: empty is anything. */
   const filters = document.getElementById("filters");
   const asked = () => Object.fromEntries(new FormData(filters));
+  let wanted = asked(); // when it was last applied
 
   /* A row says whose it is, by kind; of a kind that it does not name it is nobody's in particular, and stays. */
   function passesFilter(of, text) {
-    const { text: words, ...names } = asked();
+    const { text: words, ...names } = wanted;
     const lower = text?.toLowerCase(); // null: whatever the words are
     return Object.entries(names).every(([kind, name]) => !name || !of[kind] || of[kind].includes(name))
       && (lower === undefined || words.toLowerCase().split(/\s+/).every((word) => lower.includes(word)));
@@ -206,6 +206,7 @@
 
   let filtered = ""; // the broker, when the series was last chosen by it
   function filterRows() {
+    wanted = asked();
     let left = 0;
     let all = 0;
     for (const row of document.querySelectorAll("tr[data-of]")) {
@@ -217,11 +218,10 @@
       left += passes ? 1 : 0;
     }
     filters.querySelector("output").textContent = left < all ? `${left} of ${all} rows of the tables` : "";
-    const { broker } = asked();
+    const { broker } = wanted;
     const series = document.getElementById("broker");
     const option = [...series?.options ?? []].find(({ textContent }) => textContent === broker) ?? series?.options[0];
     if (option && broker !== filtered && !option.selected) {
-      filtered = broker;
       option.selected = true;
       showBroker(option.value);
     } else drawTimeline();
@@ -232,7 +232,7 @@
   let printing = false;
   function writeView() {
     if (printing) return;
-    const view = new URLSearchParams(Object.entries(asked()).filter(([, value]) => value));
+    const view = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value));
     const time = shownTime(document.getElementById("timeline-plot"));
     if (time && zoomed) ["from", "until"].forEach((name, at) => view.set(name, Math.round(time[at])));
     const [event] = document.querySelectorAll("#events details[open]");
