@@ -30,6 +30,15 @@ def is_elsewhere(uri: str) -> bool:
     return re.match(r"(?!file:)[A-Za-z][\w+.-]*:/", uri) is not None
 
 
+def path_on_store(uri: str) -> str:
+    """The path of a file without its store.
+
+    >>> [path_on_store(uri) for uri in ("s3a://bucket/logs/a", "hdfs:/logs/a", "/logs/a")]
+    ['/logs/a', '/logs/a', '/logs/a']
+    """
+    return re.sub(r"^[A-Za-z][\w+.-]*:(//[^/]*)?(?=/)", "", uri)
+
+
 def local_folder(uri: str) -> Path | None:
     """The folder behind a path or `file:` URI; None for any other store.
 

@@ -81,11 +81,13 @@ class Call:
         allow_empty: bool = False,
         cascade: bool = True,
         break_lock: bool = False,
+        wait_minutes: int = 0,
     ) -> Run:
         """A run of the command, with an id of its own."""
         from jobs.runs.run import Run
 
-        return Run(uuid.uuid4().hex[:12], command, tuple(days), allow_empty, cascade, self.clock, break_lock)
+        wait = dt.timedelta(minutes=wait_minutes)
+        return Run(uuid.uuid4().hex[:12], command, tuple(days), allow_empty, cascade, self.clock, break_lock, wait)
 
 
 def _samples() -> list[Path]:

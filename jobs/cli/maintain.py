@@ -19,11 +19,19 @@ _DOES = "merge small files, delete what only old versions need; a dry run unless
 @options.lake()
 @options.option("--apply", is_flag=True, help="do it; without it nothing is written")
 @options.break_lock
+@options.wait
 @options.as_json("print the answer as JSON")
 @options.verbose
 @click.pass_obj
 def maintain(
-    call: Call, lake: options.LakeOptions, *, apply: bool, break_lock: bool, as_json: bool, verbose: bool
+    call: Call,
+    lake: options.LakeOptions,
+    *,
+    apply: bool,
+    break_lock: bool,
+    wait_minutes: int,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     """Inspect the tables, with `--apply` also tidy them, and print the result."""
     settings = call.settings_for_spark(lake)
@@ -33,5 +41,11 @@ def maintain(
 
     progress = Progress()
     with running(settings, progress, verbose=verbose) as spark:
-        found = run_maintain(spark, settings, call.run("maintain", break_lock=break_lock), progress, apply=apply)
+        found = run_maintain(
+            spark,
+            settings,
+            call.run("maintain", break_lock=break_lock, wait_minutes=wait_minutes),
+            progress,
+            apply=apply,
+        )
     print(json.dumps(asdict(found), indent=1) if as_json else upkeep_text(found))

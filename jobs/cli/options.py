@@ -178,6 +178,14 @@ break_lock = option(
     is_flag=True,
     help="take the lake from a run that holds it and hangs; that run publishes nothing more",
 )
+wait = option(
+    "--wait",
+    "wait_minutes",
+    type=click.IntRange(0, 1440),
+    default=0,
+    metavar="MINUTES",
+    help="queue this long for a lake that another run holds; without it, exit 5 at once",
+)
 database = option("--database", default=DATABASE, metavar="NAME", help=f"its name there; default {DATABASE}")
 verbose = option("-v", "--verbose", is_flag=True, help="show the trace of an error")
 

@@ -46,6 +46,7 @@ class RunOptions:
     recompute: bool = False
     no_cascade: bool = False
     break_lock: bool = False
+    wait_minutes: int = 0
     as_json: bool = False
     fail_on: tuple[Condition, ...] = ()
     verbose: bool = False
@@ -66,6 +67,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--no-cascade", is_flag=True, help="report later days that should be recomputed, but leave them"
         ),
         options.break_lock,
+        options.wait,
         options.as_json("print the answer as JSON"),
         options.option(
             "--fail-on",
@@ -91,7 +93,14 @@ def _publishing(name: str, does: str) -> click.Command:
         check_recompute(name, how, inputs)
         settings = call.settings_for_spark(lake, inputs)
         dates, why = run_days(days, settings, call.utc_day())
-        run = call.run(name, dates, allow_empty=how.allow_empty, cascade=not how.no_cascade, break_lock=how.break_lock)
+        run = call.run(
+            name,
+            dates,
+            allow_empty=how.allow_empty,
+            cascade=not how.no_cascade,
+            break_lock=how.break_lock,
+            wait_minutes=how.wait_minutes,
+        )
         run_flows(how, settings, run, f"{span_text(dates)} ({why})", print, cluster=lake.run_cluster)
 
     return command

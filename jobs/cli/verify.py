@@ -32,6 +32,7 @@ class HowOptions:
     """How to answer; `fail_on` are conditions that fail the command with exit code 7."""
 
     break_lock: bool = False
+    wait_minutes: int = 0
     as_json: bool = False
     fail_on: tuple[Condition, ...] = ()
     verbose: bool = False
@@ -57,6 +58,7 @@ class HowOptions:
     "how",
     HowOptions,
     options.break_lock,
+    options.wait,
     options.as_json("print the summary as JSON"),
     options.option(
         "--fail-on",
@@ -74,7 +76,7 @@ def verify(
     """Compare the days, print how they agree, and fail if a condition holds."""
     settings = call.settings_for_spark(lake, inputs)
     dates, why = run_days(days, settings, call.utc_day())
-    run = call.run("verify", dates, break_lock=how.break_lock)
+    run = call.run("verify", dates, break_lock=how.break_lock, wait_minutes=how.wait_minutes)
     print(f"faultline verify: {span_text(dates)} ({why}), lake {one_line(redacted(settings.lake))}", file=sys.stderr)
     from jobs.spark.session import running
     from jobs.verify.run import run_verify

@@ -55,6 +55,7 @@ class AnswerOptions:
 
     picture: str | None = None
     break_lock: bool = False
+    wait_minutes: int = 0
     as_json: bool = False
     verbose: bool = False
 
@@ -98,6 +99,7 @@ class AnswerOptions:
         "--picture", type=FILE, metavar="FILE.html", help="bad sends avoided against good ones steered away"
     ),
     options.break_lock,
+    options.wait,
     options.as_json("print the summary as JSON"),
     options.verbose,
 )
@@ -112,7 +114,7 @@ def what_if(
     where = one_line(redacted(settings.lake))
     what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
     print(f"faultline what-if: {what}", file=sys.stderr)
-    run = call.run("what-if", dates, break_lock=how.break_lock)
+    run = call.run("what-if", dates, break_lock=how.break_lock, wait_minutes=how.wait_minutes)
     print(what_if_answer(how, settings, run, requested, cluster=lake.run_cluster))
 
 

@@ -1,4 +1,4 @@
-"""The run lock of a lake in a local folder: one run at a time, across processes and machines.
+"""The run lock of a lake: one run at a time, across processes and machines; here for a lake in a local folder.
 
 `flock` on the file decides on one machine, and is released as soon as a run dies. The lease in the file,
 renewed while the run lives, decides where a shared disk does not carry `flock` between machines. A run that takes the
@@ -13,19 +13,22 @@ import json
 import os
 import socket
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from jobs.errors import LakeBusyError, LakeError
+from jobs.spark.interruption import Interrupted
 from jobs.text.terminal import safe
 
 Clock = Callable[[], dt.datetime]
 LEASE = dt.timedelta(minutes=2)
 _RENEWED_EVERY_S = 20.0
 _NAME = "_lock"
-_LONGEST = 4096
+LONGEST = 4096
+"""Bytes of a lock's file that are read."""
 
 
 @dataclass(frozen=True)
@@ -46,29 +49,48 @@ class Holder:
         return other is not None and replace(other, lease_until=self.lease_until) == self
 
 
-class RunLock:
+class RunLock(ABC):
     """A lock that is held.
 
     Attributes:
         taken_from: sentence about the lock that was taken over or broken, for the run log, or None.
     """
 
-    def __init__(self, folder: Path, handle: int, own: Holder, taken_from: str | None) -> None:
-        self._folder, self._handle, self._own, self.taken_from = folder, handle, own, taken_from
+    def __init__(self, lake: str, own: Holder, taken_from: str | None) -> None:
+        self._lake, self._own, self.taken_from = lake, own, taken_from
 
-    def is_own(self) -> bool:
-        """Whether the file on disk still is this lock's; false when it cannot be read."""
-        return self._own.is_same(holder(self._folder))
+    @abstractmethod
+    def named(self) -> Holder | None:
+        """Holder in the lock's file.
+
+        Raises:
+            OSError: it cannot be read now, so its owner is unknown.
+        """
+
+    @abstractmethod
+    def renew(self, now: dt.datetime) -> None:
+        """Extend the lease."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Release the lock; a file that another run has put in its place stays."""
 
     def is_named(self) -> bool:
-        """Whether the file on disk still has this lock's holder.
+        """Whether the lock's file still has this lock's holder.
 
         Raises:
             OSError: it cannot be read now, so its owner is unknown.
         """
         try:
-            return self._own.is_same(_named(self._folder))
+            return self._own.is_same(self.named())
         except FileNotFoundError:
+            return False
+
+    def is_own(self) -> bool:
+        """Whether the lock's file still is this lock's; false when it cannot be read."""
+        try:
+            return self.is_named()
+        except OSError:
             return False
 
     def check(self) -> None:
@@ -82,21 +104,36 @@ class RunLock:
             is_own = self.is_named()
         except OSError as error:
             raise LakeError(
-                f"the lock of lake {self._folder} cannot be read: {error.strerror}; nothing more is published;"
+                f"the lock of lake {self._lake} cannot be read: {error.strerror}; nothing more is published;"
                 " run it again"
             ) from error
         if not is_own:
-            other = holder(self._folder) or "another run"
             raise LakeBusyError(
-                f"the lock of lake {self._folder} was broken by {other}; nothing more is published; run it again later"
+                f"the lock of lake {self._lake} was broken by {self._other()}; nothing more is published;"
+                " run it again later"
             )
+
+    def _other(self) -> Holder | str:
+        with suppress(OSError):
+            return self.named() or "another run"
+        return "another run"
+
+
+class _FolderLock(RunLock):
+    """The lock of a lake in a local folder."""
+
+    def __init__(self, folder: Path, handle: int, own: Holder, taken_from: str | None) -> None:
+        super().__init__(str(folder), own, taken_from)
+        self._folder, self._handle = folder, handle
+
+    def named(self) -> Holder | None:
+        return _named(self._folder)
 
     def renew(self, now: dt.datetime) -> None:
         """Extend the lease. The text keeps its length, so that no reader sees half of one."""
-        os.pwrite(self._handle, _text(replace(self._own, lease_until=_lease(now))), 0)
+        os.pwrite(self._handle, text_of(replace(self._own, lease_until=lease_from(now))), 0)
 
     def release(self) -> None:
-        """Release the lock; a file that another run has put in its place stays."""
         with suppress(OSError):
             os.ftruncate(self._handle, 0)
         os.close(self._handle)
@@ -113,22 +150,42 @@ def hold(folder: Path, run_id: str, clock: Clock, *, break_lock: bool = False) -
         LakeBusyError: another run holds it.
         LakeError: the folder cannot be written.
     """
-    now = clock().astimezone(dt.UTC).replace(microsecond=0)
-    own = Holder(run_id, socket.gethostname(), os.getpid(), now, _lease(now))
+    own = this_run(run_id, clock)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = _taken(folder, own, break_lock=break_lock)
     except OSError as error:
         raise LakeError(f"lake {folder} cannot be written: {error.strerror}; check its permissions") from error
+    with renewed(lock, clock):
+        yield lock
+
+
+@contextmanager
+def renewed(lock: RunLock, clock: Clock) -> Iterator[None]:
+    """Renew the lock's lease during the block, and release it at its end."""
     over = threading.Event()
     renewal = threading.Thread(target=_renew, args=(lock, clock, over), daemon=True, name="faultline-lock")
     renewal.start()
     try:
-        yield lock
+        yield
     finally:
         over.set()
         renewal.join()
         lock.release()
+
+
+def this_run(run_id: str, clock: Clock) -> Holder:
+    """This process as holder, with a lease from now."""
+    now = clock().astimezone(dt.UTC).replace(microsecond=0)
+    return Holder(run_id, socket.gethostname(), os.getpid(), now, lease_from(now))
+
+
+def busy(lake: object, current: Holder | None) -> LakeBusyError:
+    """The error of a lake that another run holds."""
+    return LakeBusyError(
+        f"lake {lake} is held by {_described(current)}; try again when it has ended,"
+        " or take the lock from it with --break-lock"
+    )
 
 
 def holder(folder: Path) -> Holder | None:
@@ -141,22 +198,20 @@ def holder(folder: Path) -> Holder | None:
 
 def _named(folder: Path) -> Holder | None:
     with (folder / _NAME).open("rb") as file:
-        return _holder(file.read(_LONGEST))
+        return holder_of(file.read(LONGEST))
 
 
 def _taken(folder: Path, own: Holder, *, break_lock: bool) -> RunLock:
     old, flocked = _opened(folder / _NAME)
     try:
-        content = os.pread(old, _LONGEST, 0)
-        current = _holder(content)
+        content = os.pread(old, LONGEST, 0)
+        current = holder_of(content)
         elsewhere = current is not None and (current.host != own.host or flocked is None)
         is_held = flocked is False or (elsewhere and current is not None and current.lease_until > own.since)
         if is_held and not break_lock:
-            raise LakeBusyError(
-                f"lake {folder} is held by {_described(current)}; try again when it has ended,"
-                " or take the lock from it with --break-lock"
-            )
-        return RunLock(folder, _replaced(folder, own), own, _sentence(current, content, own, was_locked=is_held))
+            raise busy(folder, current)
+        taken_from = taken_over(current, content, own, was_locked=is_held)
+        return _FolderLock(folder, _replaced(folder, own), own, taken_from)
     finally:
         os.close(old)
 
@@ -189,7 +244,7 @@ def _replaced(folder: Path, own: Holder) -> int:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         _flocked(handle)
-        os.pwrite(handle, _text(own), 0)
+        os.pwrite(handle, text_of(own), 0)
         path.replace(folder / _NAME)
     except OSError:
         os.close(handle)
@@ -200,13 +255,15 @@ def _replaced(folder: Path, own: Holder) -> int:
 
 def _renew(lock: RunLock, clock: Clock, over: threading.Event) -> None:
     while not over.wait(_RENEWED_EVERY_S):
-        with suppress(OSError):  # the next time may go better; until the lease ends nothing is lost
+        # the next time may go better; until the lease ends nothing is lost
+        with suppress(OSError, Interrupted):
             if not lock.is_named():
                 return
             lock.renew(clock())
 
 
-def _sentence(previous: Holder | None, content: bytes, own: Holder, *, was_locked: bool) -> str | None:
+def taken_over(previous: Holder | None, content: bytes, own: Holder, *, was_locked: bool) -> str | None:
+    """Sentence about the lock that `own` takes; None for one that was released."""
     if was_locked:
         return f"broke the lock of {_described(previous)}"
     if previous is None:
@@ -225,15 +282,18 @@ def _shown(instant: dt.datetime) -> str:
     return f"{instant:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _lease(now: dt.datetime) -> dt.datetime:
+def lease_from(now: dt.datetime) -> dt.datetime:
+    """End of a lease that begins now, to the second."""
     return now.astimezone(dt.UTC).replace(microsecond=0) + LEASE
 
 
-def _text(holder: Holder) -> bytes:
+def text_of(holder: Holder) -> bytes:
+    """Content of a lock's file."""
     return json.dumps(asdict(holder), default=dt.datetime.isoformat).encode()
 
 
-def _holder(content: bytes) -> Holder | None:
+def holder_of(content: bytes) -> Holder | None:
+    """Holder in the content of a lock's file; None when it names none."""
     try:
         fields = json.loads(content)
         since, until = (dt.datetime.fromisoformat(fields[name]).astimezone(dt.UTC) for name in ("since", "lease_until"))

@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from delta.tables import DeltaTable
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -26,7 +25,9 @@ from jobs.lake.explained import explained
 from jobs.lake.lock import Clock, RunLock, hold
 from jobs.lake.noted_files import rows_of_days
 from jobs.lake.store import check_store
+from jobs.lake.store_lock import hold_on_store
 from jobs.spark.no_rows import may_hold_rows
+from jobs.spark.store_folder import StoreFolder
 from jobs.tables import RUN_LOG, TABLES, Table
 from jobs.tables.table import sql_text
 from jobs.uri import local_folder
@@ -58,17 +59,16 @@ class Lake:
     def clear_staging(self, run_id: str) -> None:
         """Remove staged data; call this only while holding the lake.
 
-        Removes only this run's data if another run may be active: on a store that is not a local folder, or after the
-        lock was broken.
+        Removes only this run's data if another run may be active, as after the lock was broken.
         """
+        is_alone = self._lock is None or self._lock.is_own()
         folder = local_folder(self.staging)
         if folder is not None:
-            is_alone = self._lock is None or self._lock.is_own()
             shutil.rmtree(folder if is_alone else folder / run_id, ignore_errors=True)
             return
-        with suppress(Py4JError, OSError):  # leftovers cost space, not correctness; the JVM may be gone
-            own = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.staging}/{run_id}")  # type: ignore[union-attr]
-            own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
+        with suppress(OSError):  # leftovers cost space, not correctness; the JVM may be gone
+            parent, name = (self.root, "_staging") if is_alone else (self.staging, run_id)
+            StoreFolder(self._spark, parent).delete(name)
 
     def create_tables(self, tables: Sequence[Table] = TABLES) -> None:
         """Create missing `tables`, with comments, NOT NULL and CHECK.
@@ -187,21 +187,30 @@ class Lake:
                 DeltaTable.forPath(self._spark, self.path(table)).delete(old)
 
     @contextmanager
-    def locked(self, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[str | None]:
+    def locked(
+        self, run_id: str, clock: Clock, *, break_lock: bool = False, single_writer: bool = False
+    ) -> Iterator[str | None]:
         """Lock the lake. Yields a sentence about a lock that was taken over or broken, or None.
 
-        On a store that is not a local folder Delta's own commit check decides (exit 5 on a conflict).
+        Args:
+            run_id: of the run.
+            clock: of this machine.
+            break_lock: take it even from a run that holds it.
+            single_writer: whether a store may be used that cannot keep two runs apart.
 
         Raises:
-            LakeError: the lake's store is ambiguous.
+            LakeError: the lake's store is ambiguous, or cannot be written.
             LakeBusyError: another run holds it; also by each later write, once another run has broken the lock.
+            SettingValueError: the lake's store cannot keep two runs apart.
         """
         check_store(self.root, self._spark._jsc.hadoopConfiguration().get("fs.defaultFS"))
         folder = local_folder(self.root)
-        if folder is None:
-            yield None
-            return
-        with hold(folder, run_id, clock, break_lock=break_lock) as lock:
+        if folder is not None:
+            held = hold(folder, run_id, clock, break_lock=break_lock)
+        else:
+            files = StoreFolder(self._spark, f"{self.root}/_lock")
+            held = hold_on_store(files, self.root, run_id, clock, break_lock=break_lock, single_writer=single_writer)
+        with held as lock:
             self._lock = lock
             try:
                 yield lock.taken_from

@@ -23,6 +23,7 @@ class Run:
         cascade: recompute the published days after a day whose closing state changed.
         clock: gives the time for the run log and the lock's lease.
         break_lock: take the lake even from a run that holds it.
+        wait: how long to queue for a lake that another run holds.
     """
 
     run_id: str
@@ -32,6 +33,7 @@ class Run:
     cascade: bool
     clock: Callable[[], dt.datetime]
     break_lock: bool = False
+    wait: dt.timedelta = dt.timedelta()
 
 
 @dataclass(frozen=True)

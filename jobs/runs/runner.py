@@ -16,6 +16,7 @@ from jobs.lake.commits import Commit
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, S
+from jobs.runs.held import held
 from jobs.runs.midnight import ClosingState, opening_of
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_days
@@ -84,12 +85,10 @@ def days_with_other_settings(flow: Flow[S], context: RunContext, result: RunResu
 def opened(flow: Flow[S], context: RunContext) -> Iterator[str | None]:
     """Lock the lake, create missing tables, clear staging. Yields a note if a lock was taken over."""
     lake, run = context.lake, context.run
-    with lake.locked(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
+    with held(lake, context.settings, run, context.progress) as taken_from:
         with context.progress.step("opening the lake"):
             lake.create_tables((*flow.published, *flow.derived, QUARANTINE, RUN_LOG))
             lake.clear_staging(run.run_id)
-        if taken_from:
-            context.progress.say(taken_from)
         yield taken_from
 
 

@@ -25,7 +25,7 @@ ChosenBy = Literal["CLIENT", "CALLER"]
 _LONGEST_MS = 100 * 365 * 86_400_000  # this long after any log's last instant is still a valid instant
 _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # the largest array of bytes in Java
-_WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "spark", "origins")
+_WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "single_writer", "spark", "origins")
 """Settings that no row depends on."""
 _OF_PRODUCERS = (
     "event_gap_ms",
@@ -112,7 +112,8 @@ class Settings:
 
     Bad attempts at a broker less than `event_gap_ms` apart are one event. Slow ones count in a minute in which
     `event_slow_producers` producers, or `event_slow_share` of the attempts, met them. Producers that avoid a broker for
-    `avoided_too_long_ms` or longer after it answered again are a finding.
+    `avoided_too_long_ms` or longer after it answered again are a finding. `single_writer` allows a lake on a store that
+    cannot keep two runs apart.
     """
 
     cluster: str = "main"
@@ -126,6 +127,7 @@ class Settings:
     avoided_too_long_ms: int = 60_000
     slow_ms: int = 550
     max_staleness_ms: int = 300_000
+    single_writer: bool = False
     inputs: Inputs = field(default_factory=Inputs)
     producers: dict[str, ProducerSettings] = field(default_factory=dict)
     groups: dict[str, GroupSettings] = field(default_factory=dict)

@@ -6,7 +6,6 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -102,7 +101,7 @@ def _no_line(staged: Staged, kind: str, date: dt.date) -> str:
     )
 
 
-def _too_many(staged: Staged, counts: Counts, settings: Settings, rejected: Path | None) -> str:
+def _too_many(staged: Staged, counts: Counts, settings: Settings, rejected: str | None) -> str:
     is_bad = F.col("disposition") == QUARANTINED
     faults, has_several = F.array_compact("faults"), F.size(reasons_of("faults")) > 1
     bad = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from jobs.sources.staged import Staged
+from jobs.spark.store_folder import StoreFolder
 from jobs.tables.day import Day
 from jobs.uri import local_folder
 
@@ -14,20 +14,20 @@ _MOST = 1_000
 _COLUMNS = ("source", "file", "line", "reason", "reasons", "detail", "raw")
 
 
-def write_rejected(staged: Staged, day: Day, lake: str) -> Path | None:
+def write_rejected(staged: Staged, day: Day, lake: str) -> str | None:
     """Write the first of the day's bad lines, in file order, one JSON object each, and return the file.
 
-    It replaces an earlier run's. None, and nothing is written, for a lake on another store and one that takes
-    no file: the run's own error is more important.
+    It replaces an earlier run's. None where the lake takes no file: the run's own error is more important.
     """
-    folder = local_folder(lake) if lake else None
-    if folder is None or not folder.is_dir():
-        return None
-    rows = staged.quarantine(day, "").select(*_COLUMNS).orderBy("source", "file", "line").limit(_MOST).collect()
-    text = "".join(f"{json.dumps(row.asDict(), ensure_ascii=False)}\n" for row in rows)
-    file = folder / _FILE
+    rows = staged.quarantine(day, "").select(*_COLUMNS).orderBy("source", "file", "line").limit(_MOST)
+    lines = (json.dumps(row.asDict(), ensure_ascii=False) for row in rows.collect())
+    text = "".join(f"{line}\n" for line in lines)
+    folder = local_folder(lake)
     try:
-        file.write_text(text, encoding="utf-8")
+        if folder is not None:
+            (folder / _FILE).write_bytes(text.encode())
+        else:
+            StoreFolder(rows.sparkSession, lake).write(_FILE, text.encode())
     except OSError:
         return None
-    return file
+    return f"{folder or lake}/{_FILE}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -21,24 +22,28 @@ class StoreFolder:
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         jvm: Any = spark._jvm
-        self._path_of = jvm.org.apache.hadoop.fs.Path
+        self._spark, self._path_of = spark, jvm.org.apache.hadoop.fs.Path
         self._uri = uri.rstrip("/")
-        with _as_os_error():
-            self._system = self._path_of(self._uri).getFileSystem(spark._jsc.hadoopConfiguration())
+
+    @cached_property
+    def _system(self) -> Any:
+        return self._path_of(self._uri).getFileSystem(self._spark._jsc.hadoopConfiguration())
 
     def files(self) -> dict[str, int]:
         """Name of each file and its last change, epoch ms by the store's clock."""
-        with _as_os_error():
-            try:
-                found = list(self._system.listStatus(self._path_of(self._uri)))
-            except Py4JJavaError as error:
-                if "FileNotFoundException" in str(error):
-                    return {}
-                raise
-            return {status.getPath().getName(): status.getModificationTime() for status in found if status.isFile()}
+        try:
+            with _as_os_error():
+                found = self._system.listStatus(self._path_of(self._uri))
+                return {status.getPath().getName(): status.getModificationTime() for status in found if status.isFile()}
+        except FileNotFoundError:
+            return {}
 
     def read(self, name: str, most_bytes: int) -> bytes:
-        """The first bytes of a file."""
+        """The first bytes of a file.
+
+        Raises:
+            FileNotFoundError: it is not there.
+        """
         with _as_os_error():
             stream = self._system.open(self._path(name))
             try:
@@ -89,4 +94,5 @@ def _as_os_error() -> Iterator[None]:
     try:
         yield
     except Py4JError as error:
-        raise OSError(errno.EIO, root_cause(error)) from error
+        is_gone = isinstance(error, Py4JJavaError) and "java.io.FileNotFoundException" in str(error.java_exception)
+        raise OSError(errno.ENOENT if is_gone else errno.EIO, root_cause(error)) from error

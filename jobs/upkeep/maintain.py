@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.errors import InputMissingError
 from jobs.lake.maintenance import MaintainedLake
 from jobs.runs.context import commit_metadata
+from jobs.runs.held import held
 from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.tables import TABLES, Table
@@ -63,9 +64,7 @@ def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Pr
     lake = MaintainedLake(spark, settings.lake)
     if not apply:
         return _measured(lake, settings, progress, applied=False)
-    with lake.locked(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
-        if taken_from:
-            progress.say(taken_from)
+    with held(lake, settings, run, progress) as taken_from:
         upkeep = _measured(lake, settings, progress, applied=True)
         metadata = commit_metadata(run, settings) | ({"lock": taken_from} if taken_from else {})
         for table, state in zip(_tables(lake), upkeep.tables, strict=True):

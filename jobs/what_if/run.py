@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import commit_metadata
 from jobs.runs.days_with_sends import days_with_sends
+from jobs.runs.held import held
 from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.tables import POLICY_OUTCOMES, SENDS, TOPIC_BROKERS
@@ -55,8 +56,7 @@ def run_what_if(
         answer = what_if(sends, days, settings, requested, topic_brokers=topic_brokers, made_once=_made_once)
         rows = _made_once(answer.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
         spark.catalog.clearCache()
-    locked = lake.locked(run.run_id, run.clock, break_lock=run.break_lock)
-    with progress.step("publishing policy_outcomes"), locked as taken_from:
+    with held(lake, settings, run, progress) as taken_from, progress.step("publishing policy_outcomes"):
         lake.create_tables((POLICY_OUTCOMES,))
         for day in days:
             of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))

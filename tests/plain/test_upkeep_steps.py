@@ -60,7 +60,7 @@ class Lake:
         self.done.append(("compact", table.name, day, small, metadata.get("lock"), metadata["run_id"], self.is_held))
 
     @contextlib.contextmanager
-    def locked(self, *_: object, break_lock: bool) -> Iterator[str | None]:
+    def locked(self, *_: object, break_lock: bool, **_how: object) -> Iterator[str | None]:
         self.is_held, self.breaks_lock = True, break_lock
         yield self.taken_from
         self.is_held = False
