@@ -117,7 +117,7 @@ def replayed(of: DayOfProducers, day: Day, settings: Settings, materialize: Mate
         .unionByName(spans_of_processes(per_process, known_policies, day))
         .unionByName(spans_of_writes(other_writes, known_policies, day))
     )
-    # At most 1,440 numbers per producer; without the hint Spark shuffles every attempt.
+    # Without the hint Spark shuffles every attempt.
     near = F.broadcast(near_minutes(spans, day.start_ms, day.end_ms))
     near_attempts = materialize(
         ATTEMPTS,

@@ -15,7 +15,7 @@ CHOICES = (
     " is_surely_isolated boolean, available int, only_available string, hosts int, by_caller boolean, profile string,"
     " attempt int, invoke_id bigint"
 )
-SENDS = f"{_OWNER}, broker_name string, attempt int, invoke_id bigint"
+SENDS = f"{_OWNER}, broker_name string, attempt int, invoke_id bigint, outcome string"
 CHOICE: dict[str, Any] = {
     "cluster": "c", "client_id": "p", "producer_group": "g", "process": "A", "enforced": True, "topic": "t",
     "broker_name": "a", "since_ms": 1_000, "chosen_at_ms": 2_000, "outcome": "SEND_OK", "is_surely_isolated": True,
@@ -43,7 +43,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 def causes(spark: SparkSession) -> dict[str, str]:
     """The cause by topic: each case is a topic of its own."""
     rows = [tuple((CHOICE | {"topic": case} | other).values()) for case, (other, _) in CASES.items()]
-    tried = [("c", "p", "g", "A", True, "b", 1, 7), ("c", "q", "g", "A", True, "b", 1, 8)]
+    timeout = "RemotingTimeoutException"
+    tried = [("c", "p", "g", "A", True, "b", 1, 7, timeout), ("c", "q", "g", "A", True, "b", 1, 8, timeout)]
     doubtful = tuple((CHOICE | {"topic": "not surely isolated", "is_surely_isolated": False}).values())
     found = sent_while_isolated(
         spark.createDataFrame([*rows, doubtful], CHOICES),

@@ -22,11 +22,13 @@ from udfs.policy import Policy, gated_by_reachable, not_available_ms
 _BUCKET_MS = 60_000
 _BUCKETS_BEFORE = 1
 """An attempt that began a minute before is near."""
-_ALWAYS_NEAR = 0
+_ALWAYS_NEAR = -1
+_PLACES = 2**23
+"""How many minutes of producers are told apart: their numbers go to every executor, some 200 MB at most."""
 
 
 def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
-    """The minutes in which a span lies, and the minute before each; one hash each, `place`.
+    """The minutes in which a span lies, and the minute before each, as numbers, `place`; at most `_PLACES`.
 
     Args:
         spans: `PRODUCER`, `from_ms`, `until_ms`; may overlap.
@@ -42,14 +44,14 @@ def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
     apart = coalesce_overlapping(longest, PRODUCER)
     bucket = F.explode(F.sequence(F.col("start_ms"), F.col("end_ms") - 1)).alias("bucket")
     always = spans.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place"))
-    return apart.select(*PRODUCER, bucket).select(_place(F.col("bucket"))).unionByName(always)
+    return apart.select(*PRODUCER, bucket).select(_place(F.col("bucket"))).distinct().unionByName(always)
 
 
 def attempts_near(attempts: DataFrame, minutes: DataFrame) -> DataFrame:
     """The attempts that began in one of these minutes of their producer.
 
-    One that took longer than a minute, or whose times contradict each other, always counts. Equal hashes keep more
-    attempts, never fewer.
+    One that took longer than a minute, or whose times contradict each other, always counts. Minutes of
+    one number keep more attempts, never fewer.
 
     Args:
         attempts: every attempt of the day.
@@ -168,7 +170,7 @@ def _last_ms() -> Column:
 
 
 def _place(bucket: Column) -> Column:
-    return F.xxhash64(*PRODUCER, bucket).alias("place")
+    return F.pmod(F.xxhash64(*PRODUCER, bucket), F.lit(_PLACES)).alias("place")
 
 
 def _bucket(instant_ms: Column) -> Column:

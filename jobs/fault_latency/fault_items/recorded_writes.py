@@ -138,7 +138,7 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
         .agg(F.min_by("failure", distance).alias("found"))
     )
     cause = F.when(F.col("is_failure"), F.coalesce("found.outcome", F.lit(_HIDDEN))).otherwise(F.col("cause"))
-    looked_up = judged.join(F.broadcast(causes), [*OWNER, "row_hash"], "left")
+    looked_up = judged.join(causes, [*OWNER, "row_hash"], "left")
     return looked_up.withColumns({"cause": cause, "attempt": F.col("found.attempt")}).drop("found")
 
 

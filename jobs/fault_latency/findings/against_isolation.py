@@ -63,12 +63,14 @@ def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
 def _with_tried_before(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     """With `tried_before`: where the attempt before it of the same send went; null = no retry, or not in the log.
 
-    One broker, or two where a client's hook fired twice. Looked up for retries with one available broker alone.
+    One broker, or two where a client's hook fired twice. Looked up for retries with one available broker alone; what is
+    retried was not SEND_OK.
     """
     send = [*OWNER, "invoke_id"]
     retries = choices.where("attempt > 1 AND available = 1").select(*PRODUCER, "invoke_id").distinct()
     before = (
-        attempts.join(F.broadcast(retries), [*PRODUCER, "invoke_id"], "left_semi")
+        attempts.where(F.col("outcome") != "SEND_OK")
+        .join(retries, [*PRODUCER, "invoke_id"], "left_semi")
         .groupBy(*send, (F.col("attempt") + 1).alias("attempt"))
         .agg(F.collect_set("broker_name").alias("tried_before"))
     )

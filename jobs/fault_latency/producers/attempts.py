@@ -62,7 +62,7 @@ def with_tries(some: DataFrame, attempts: DataFrame, names: DataFrame, *, has_as
         has_async: whether any attempt of the day is async.
     """
     if has_async:
-        some = some.join(F.broadcast(marked_lines(attempts, names)), "row_hash", "left")
+        some = some.join(marked_lines(attempts, names), "row_hash", "left")
     else:
         nothing = {"is_stale_line": "boolean", "connected_late": "boolean", "broker_failed_ms": "bigint"}
         some = some.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()})
