@@ -18,7 +18,6 @@ from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.tables import TABLES, Table
 from jobs.text.progress import Progress
-from jobs.uri import local_folder
 
 SMALL_BYTES = 128 * 1024 * 1024
 _AT_ONCE = 4
@@ -101,9 +100,7 @@ def _measured(lake: MaintainedLake, settings: Settings, progress: Progress, *, a
         days = settings.retention.versions_days
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             states = list(pool.map(lambda table: _state(lake, table, days), _tables(lake)))
-        # On other stores another run may be at work, so leftovers are unknown.
-        leftovers = lake.size(lake.staging) if local_folder(lake.root) else 0
-        return Upkeep(lake.root, applied, days, leftovers, states)
+        return Upkeep(lake.root, applied, days, lake.size(lake.staging), states)
 
 
 def _state(lake: MaintainedLake, table: Table, versions_days: int) -> TableFiles:

@@ -135,11 +135,6 @@ def test_a_lock_is_broken_when_that_is_asked_for_and_what_is_only_looked_at_is_n
     assert [lake.breaks_lock for lake in lakes] == [None, False, True]
 
 
-def test_what_another_store_has_left_over_is_not_looked_for(lakes: list[Lake]) -> None:
-    assert maintained(apply=False, root="s3a://bucket/lake")[0].leftover_bytes == 0
-    assert len(lakes) == 1
-
-
 def test_a_lake_without_tables_is_named(lakes: list[Lake], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lake, "held", ())
     for apply in (False, True):
