@@ -57,8 +57,7 @@ def write_sends(size: Size, folder: Path, seed: int = 6) -> None:
 
 def kept_sends(size: Size, parent: Path) -> Path:
     """Folder of these sends below `parent`; created atomically on first use."""
-    shape = f"{size.producers}p-{size.incidents}i{'-skewed' if size.skewed else ''}"
-    folder = parent / f"{size.sends}-{shape}-{size.days}d"
+    folder = parent / f"{size.sends}{'-skewed' if size.skewed else ''}-{size.days}d"
     if not folder.is_dir():
         parent.mkdir(parents=True, exist_ok=True)
         half = Path(tempfile.mkdtemp(dir=parent))
@@ -125,18 +124,14 @@ def main() -> None:
 
 
 def add_size_options(parser: argparse.ArgumentParser, sends: int = 200_000) -> None:
-    """`--sends`, `--producers`, `--incidents`, `--skewed`."""
+    """`--sends`, `--skewed`."""
     parser.add_argument("--sends", type=int, default=sends, metavar="N", help="sends a day; default %(default)s")
-    for name, what in (("producers", "how many send"), ("incidents", "how many a day")):
-        default = getattr(Size, name)
-        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{what}; default %(default)s")
     parser.add_argument("--skewed", action="store_true", help="one producer sends a third of all to one broker")
 
 
 def asked_size(options: argparse.Namespace) -> Size:
     """The size requested by the options."""
-    days = getattr(options, "days", 1)
-    return Size(options.sends, days, options.skewed, producers=options.producers, incidents=options.incidents)
+    return Size(options.sends, getattr(options, "days", 1), options.skewed)
 
 
 if __name__ == "__main__":
