@@ -55,7 +55,7 @@ MAY_IMPORT = {
         "jobs.tables",
         "jobs.text",
     },
-    "jobs.upkeep": {"jobs.errors", "jobs.lake", "jobs.runs", "jobs.settings", "jobs.tables", "jobs.text", "jobs.uri"},
+    "jobs.upkeep": {"jobs.errors", "jobs.lake", "jobs.runs", "jobs.settings", "jobs.tables", "jobs.text"},
     "jobs.allocation": {
         "jobs.intervals",
         "jobs.kinds",
