@@ -17,7 +17,12 @@ _MEANINGS = {
     "Permission denied": "a file may not be written or read; check the permissions and run it again",
     "Python worker exited unexpectedly": "a Python worker died, killed or out of memory; run it again",
     "OutOfMemoryError": "the driver's memory is too small; give more, such as --set spark.driver.memory=8g",
+    "PYTHON_VERSION_MISMATCH": "Python workers are of another version than the driver; set PYSPARK_PYTHON to the same",
+    "ModuleNotFoundError": "Python workers lack a package; set PYSPARK_PYTHON to a Python that has it",
+    "An exception was thrown from the Python worker": "a Python worker failed; run it again with -v and report it",
 }
+# The exception that a Python traceback ends with; a text may quote the traceback indented.
+_RAISED = re.compile(r"(^[ \t]*|)Traceback \(most recent call last\):\n(?:\1[ \t].*\n)*\1(\S.*)", re.MULTILINE)
 _NO_JVM = "does not exist in the JVM"  # message of calls to a JVM that died
 _UNREADABLE = ("FAILED_READ_FILE", "FileNotFoundException", "does not exist", "not a Parquet file", "ChecksumException")
 _LOST_FILE = "restore the file from a copy, or delete that day from the table and publish it again"
@@ -28,13 +33,16 @@ _LOG_SIGNS = ("_delta_log", "NOT_CONTIGUOUS", "TRUNCATED_TRANSACTION_LOG", "STAT
 
 
 def root_cause(error: BaseException) -> str:
-    """The innermost message of a Spark or JVM error."""
+    """The innermost message of a Spark or JVM error; of a Python worker's failure its exception."""
     if isinstance(error, Py4JJavaError):
         cause = error.java_exception
         while cause.getCause() is not None:
             cause = cause.getCause()
-        return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}".splitlines()[0]
-    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        text = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
+    else:
+        text = str(error)
+    raised = [found[2] for found in _RAISED.finditer(text)][-1:]
+    lines = raised or [line for line in text.splitlines() if line.strip()] or [type(error).__name__]
     # Delta reports a broken constraint in a cause below the refused write.
     return next((line.strip() for line in lines if "DELTA_VIOLATE_CONSTRAINT" in line or "NOT_NULL" in line), lines[0])
 
