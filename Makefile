@@ -14,9 +14,10 @@ LAB_ARGS ?=
 BENCH_ARGS ?=
 FREEZE_ARGS ?= --help
 MUTANTS_ARGS ?=
+EXECUTOR_PYTHON ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check licences supply-check bench bench-night bench-recorder package lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check licences supply-check bench bench-night bench-recorder package executor-env lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -107,10 +108,13 @@ bench-recorder: recorder ## cost of the recorder per send (JMH), and its highest
 	@cd bench/recorder && mvn -q -B package exec:exec
 
 package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file as .zip for spark-submit --py-files
-	@rm -rf dist
+	@rm -f dist/faultline-*
 	@$(PYTHON) -m hatchling build -t wheel
 	@for wheel in dist/*.whl; do cp "$$wheel" "$${wheel%-py3-none-any.whl}.zip"; done
 	@ls dist
+
+executor-env: setup ## dist/executor-env.tar.gz for spark-submit --archives: what executors import; EXECUTOR_PYTHON=/usr/bin/python3.11 on them, if not at this one's path
+	@$(PYTHON) bin/executor_env.py $(EXECUTOR_PYTHON)
 
 lock: setup ## follow the pins of pyproject.toml in requirements*.lock, with hashes; what still fits stays (LOCK_ARGS=--upgrade raises all)
 	@$(LOCK) $(LOCK_ARGS) --extra build --extra report --output-file requirements.lock
