@@ -89,7 +89,7 @@ def _check_package(name: str, exactly: str = "", **bounds: str) -> str:
     if exactly:
         if found != exactly:
             raise PlatformError(f"{name} {found} is installed, but only {exactly} fits the rest; {fix}")
-    elif not _numbers(bounds["from"]) <= _numbers(found) < _numbers(bounds["below"]):
+    elif not numbers(bounds["from"]) <= numbers(found) < numbers(bounds["below"]):
         raise PlatformError(f"{name} {found} is installed, which is outside {bounds_text}; {fix}")
     return found
 
@@ -142,7 +142,7 @@ def _check_java(oldest: int) -> str:
         first_line = next(iter((said.stderr or said.stdout).splitlines()), "it printed nothing")
         raise PlatformError(f"{command} is not a working Java ({first_line}); {_JAVA_FIX}")
     found = match[1]
-    if _numbers(found)[0] < oldest:  # 8 calls itself 1.8
+    if numbers(found)[0] < oldest:  # 8 calls itself 1.8
         raise PlatformError(f"Java {found} at {command} is older than {oldest}, which Spark needs; {_JAVA_FIX}")
     if _run(command, "--add-modules", _VECTOR_MODULE, "-version").returncode != 0:
         raise PlatformError(
@@ -159,10 +159,10 @@ def _run(*command: str) -> subprocess.CompletedProcess[str]:
         raise PlatformError(f"{command[0]} cannot be run ({error}); {_JAVA_FIX}") from error
 
 
-def _numbers(dotted: str) -> tuple[int, ...]:
+def numbers(dotted: str) -> tuple[int, ...]:
     """The leading numbers of a version.
 
-    >>> _numbers("26.0.1"), _numbers("3.0rc1"), _numbers("1.8.0_392")
+    >>> numbers("26.0.1"), numbers("3.0rc1"), numbers("1.8.0_392")
     ((26, 0, 1), (3, 0), (1, 8, 0))
     """
     match = re.match(r"\d+(?:\.\d+)*", dotted)

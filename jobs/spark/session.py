@@ -22,6 +22,7 @@ from jobs.errors import PlatformError
 from jobs.settings.model import Settings
 from jobs.spark.delta_jars import delta_jars
 from jobs.spark.environment import check_environment
+from jobs.spark.executors import check_executors
 from jobs.spark.failures import failure, root_cause
 from jobs.spark.interruption import defer_signals, give_back, heed_calls
 from jobs.text.progress import Progress
@@ -109,6 +110,7 @@ def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterato
     with progress.step("starting Spark"):
         spark = open_session(settings.spark, verbose=verbose)
     try:
+        check_executors(spark)
         yield spark
     except (Py4JError, PySparkException, ConnectionError) as error:
         raise failure(error, settings.lake) or error from error

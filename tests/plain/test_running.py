@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -15,8 +17,9 @@ from jobs.text.progress import Progress
 
 
 class Spark:
-    """A session that only knows whether it was stopped."""
+    """A session on one machine that only knows whether it was stopped."""
 
+    sparkContext = SimpleNamespace(master="local[*]")  # noqa: N815 - Spark's name
     stopped = 0
 
     def stop(self) -> None:

@@ -1,0 +1,83 @@
+"""Whether the Python of each executor fits, asked before anything is read: otherwise a run fails in its middle."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from jobs.errors import PlatformError
+from jobs.spark.environment import numbers
+from jobs.spark.failures import root_cause
+
+# For any Python, also one that Spark's workers do not start with: host, path, and each name's version in numbers and
+# in words.
+_QUESTION = """
+import json, platform, socket, sys
+found = {"Python": (platform.python_version(), "is Python " + platform.python_version())}
+for name in sys.argv[1:]:
+    try:
+        version = __import__(name).__version__
+        found[name] = version, "has %s %s" % (name, version)
+    except Exception as error:
+        found[name] = "", "cannot import %s (%s: %s)" % (name, type(error).__name__, error)
+print(json.dumps((socket.gethostname(), sys.executable, found)))
+"""
+
+
+def check_executors(spark: SparkSession) -> None:
+    """Refuse executors whose Python does not fit; on one machine nothing is asked.
+
+    Each core that is there is asked once, by a process: Spark's own worker does not say where it does not fit. An
+    executor that starts later, or whose cores are taken, is not asked; what it lacks fails the run (`failure`).
+
+    Raises:
+        PlatformError: the first executor whose Python cannot run, has another minor version, or lacks a package.
+    """
+    context = spark.sparkContext
+    if str(context.master).partition("[")[0] == "local":
+        return
+    fits = tomllib.loads(files("conf").joinpath("jars.toml").read_text(encoding="utf-8"))
+    major, minor = sys.version_info[:2]
+    needed = {"Python": {"from": f"{major}.{minor}", "below": f"{major}.{minor + 1}"}}
+    needed |= {name: fits["packages"][name] for name in fits["executors"]["packages"]}
+    wanted = " and ".join(f"{name}>={of['from']},<{of['below']}" for name, of in needed.items())
+    fix = (
+        f"executors need {wanted}: set PYSPARK_PYTHON to one that each has, or run `make executor-env` and give"
+        " spark-submit what it prints"
+    )
+    question = [context.pythonExec, "-c", _QUESTION, *fits["executors"]["packages"]]
+    asked = 0
+    while asked < (cores := context.defaultParallelism):  # executors register one by one
+        asked = cores
+        try:
+            answers = list(context._jsc.parallelize([], cores).pipe(question).collect())
+        except Py4JJavaError as error:
+            host = re.search(r"\((\S+) executor \S+\)", str(error))
+            raise PlatformError(
+                f"executor {host[1] if host else '?'} cannot run {question[0]} ({root_cause(error)}); {fix}"
+            ) from error
+        for answer in answers:
+            on, path, found = json.loads(answer)
+            if wrong := misfits(found, needed):
+                raise PlatformError(f"on executor {on} {path} {' and '.join(wrong)}; {fix}")
+
+
+def misfits(found: Mapping[str, tuple[str, str]], needed: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """What does not fit, in words.
+
+    Args:
+        found: name to its version, in numbers and in words.
+        needed: name to its bounds, `from` and `below`.
+
+    >>> misfits({"Python": ("3.12.1", "is Python 3.12.1")}, {"Python": {"from": "3.11", "below": "3.12"}})
+    ['is Python 3.12.1']
+    """
+    bounds = {name: (numbers(of["from"]), numbers(of["below"])) for name, of in needed.items()}
+    return [words for name, (at, words) in found.items() if not bounds[name][0] <= numbers(at) < bounds[name][1]]
