@@ -4,13 +4,17 @@
 #   MASTER=yarn bin/spark-submit-cluster.sh nightly --date 2026-11-21 --settings /etc/faultline/site.toml
 #
 # Before it, once: `make package` (dist/faultline-<version>.zip: a .whl would be importable on the driver only).
-# The settings file is read by the driver, so the deploy mode is client. The site's own Spark settings go into
-# spark-defaults.conf: --properties-file would replace that file whole.
+# What the settings' [spark] says about the start of Spark (memory, jars, master, …) is passed to spark-submit; only what
+# has a secret's name goes into spark-defaults.conf. Under spark-submit the program's stderr comes out on stdout, so a
+# scheduler takes the answer from --json-to FILE, a file or a URI.
 #
 #   SPARK_SUBMIT   the spark-submit of a Spark 4.2.0 (default: the one on PATH)
-#   MASTER         default yarn
+#   MASTER         default: spark.master of the settings, else yarn
+#   MODE           deploy mode: client (default), or cluster, on YARN and Kubernetes. There the driver has the settings
+#                  files in its own folder, by --files: run this where they lie, name them without a folder, write paths in
+#                  them in full, and take the answer from --json-to URI; the exit code is that of spark-submit
 #   DELTA_JARS     comma-separated; default: the two locked jars, fetched once
-#   PYSPARK_DRIVER_PYTHON   default: the checkout's own, which has delta-spark and click
+#   PYSPARK_DRIVER_PYTHON   default in client mode: the checkout's own, which has delta-spark and click
 #   PYSPARK_PYTHON          the Python on the executors, of the same minor version; as Spark has it
 set -eu
 
@@ -29,13 +33,15 @@ newer=$(cd "$home" && find jobs udfs conf -name __pycache__ -prune -o -type f -n
   echo "faultline: $archive is older than $newer; run 'make package' again" >&2
   exit 2
 }
-jars=${DELTA_JARS:-$(cd "$home" && .venv/bin/python -m jobs.spark.delta_jars)}
+options=$(PYTHONPATH="$home" "$home/.venv/bin/python" -m jobs.spark.at_launch "$@")
+eval "set -- $options \"\$home/bin/submit.py\" \"\$@\""
 
-export PYSPARK_DRIVER_PYTHON="${PYSPARK_DRIVER_PYTHON:-$home/.venv/bin/python}"
+mode=${MODE:-client}
+[ "$mode" = cluster ] || export PYSPARK_DRIVER_PYTHON="${PYSPARK_DRIVER_PYTHON:-$home/.venv/bin/python}"
 exec "${SPARK_SUBMIT:-spark-submit}" \
-  --master "${MASTER:-yarn}" \
-  --deploy-mode client \
+  --conf spark.master=yarn \
+  ${MASTER:+--master "$MASTER"} \
+  --deploy-mode "$mode" \
   --name faultline \
   --py-files "$archive" \
-  --jars "$jars" \
-  "$home/bin/submit.py" "$@"
+  "$@"

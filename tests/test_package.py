@@ -157,14 +157,18 @@ def test_a_script_is_executable_and_parses(script: str) -> None:
 
 
 def test_an_archive_older_than_a_source_is_not_shipped(tmp_path: Path) -> None:
-    """In a checkout of stand-ins; `echo` stands for spark-submit."""
+    """In a checkout of stand-ins; `echo` stands for spark-submit, a script for the Python that prints its options."""
     for folder in ("bin", "dist", *PACKAGES, "jobs/cli"):
         (tmp_path / folder).mkdir()
     script = shutil.copy(ROOT / "bin/spark-submit-cluster.sh", tmp_path / "bin")
     (tmp_path / "bin/setup").symlink_to(shutil.which("true") or "/bin/true")
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    python = tmp_path / ".venv/bin/python"
+    python.write_text("#!/bin/sh\necho --jars delta.jar \"'a  b'\"\n")
+    python.chmod(0o755)
     (tmp_path / "pyproject.toml").write_text('version = "1.2"\n')
     source, archive = tmp_path / "jobs/cli/main.py", tmp_path / "dist/faultline-1.2.zip"
-    environ = {"PATH": "/usr/bin:/bin", "SPARK_SUBMIT": "echo", "DELTA_JARS": "delta.jar"}
+    environ = {"PATH": "/usr/bin:/bin", "SPARK_SUBMIT": "echo"}
 
     def submitted() -> tuple[int, str, str]:
         done = subprocess.run([script, "nightly"], env=environ, capture_output=True, text=True, check=False)
@@ -179,6 +183,6 @@ def test_an_archive_older_than_a_source_is_not_shipped(tmp_path: Path) -> None:
     compiled.touch()
     os.utime(compiled, ns=(0, archive.stat().st_mtime_ns + 1_000_000_000))
     code, said, _ = submitted()
-    assert (code, f"--py-files {archive} --jars delta.jar" in said) == (0, True)
+    assert (code, f"--py-files {archive} --jars delta.jar a  b {tmp_path}/bin/submit.py nightly" in said) == (0, True)
     os.utime(source, ns=(0, archive.stat().st_mtime_ns + 1_000_000_000))
     assert submitted() == (2, "", f"faultline: {archive} is older than jobs/cli/main.py; run 'make package' again\n")

@@ -20,11 +20,13 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import PlatformError
 from jobs.settings.model import Settings
+from jobs.spark.at_launch import acting_later
 from jobs.spark.delta_jars import delta_jars
 from jobs.spark.environment import check_environment
 from jobs.spark.executors import check_executors
 from jobs.spark.failures import failure, root_cause
 from jobs.spark.interruption import defer_signals, give_back, heed_calls
+from jobs.spark.store_jars import check_stores
 from jobs.text.progress import Progress
 from jobs.text.redaction import SECRET_NAME, is_secret
 
@@ -111,6 +113,7 @@ def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterato
         spark = open_session(settings.spark, verbose=verbose)
     try:
         check_executors(spark)
+        check_stores(spark, [settings.lake, *(path for given in vars(settings.inputs).values() for path in given.path)])
         yield spark
     except (Py4JError, PySparkException, ConnectionError) as error:
         raise failure(error, settings.lake) or error from error
@@ -123,7 +126,7 @@ def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterato
 def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) -> SparkSession:
     """A session with Delta, after the machine has been checked.
 
-    Under `spark-submit` the master, memory and jars are the submitter's; only what exactness needs is set.
+    Under `spark-submit` the master, memory and jars are the submitter's, and what it sets wins over our defaults.
 
     Args:
         spark_settings: the site's `[spark]` table.
@@ -131,24 +134,29 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
 
     Raises:
         PlatformError: Java, Python, the packages or the Delta jars do not fit together, or Spark does not start.
+        SettingsError: a setting acts only at launch, and spark-submit has launched Spark without it.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if submitted:
-        settings = {**SUITED, **_with_own({**HIDING, **DELTA}, spark_settings), **EXACT}
+        SparkContext._ensure_initialized()  # noqa: SLF001 - the JVM of spark-submit, which knows what it was given
+        started = dict(SparkConf().getAll())
+        own = {**started, **acting_later(spark_settings, started)}
+        settings = {"spark.log.level": "WARN", **SUITED, **_with_own({**HIDING, **DELTA}, own), **EXACT}
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise Spark's workers take python3 from PATH
+        # Otherwise Spark's workers take python3 from PATH.
+        os.environ.setdefault("PYSPARK_PYTHON", spark_settings.get("spark.pyspark.python", sys.executable))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # otherwise Spark's web page listens on all interfaces
         local = {**ONE_MACHINE, "spark.jars": jars}
         settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
     defer_signals()
+    if not verbose:
+        for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     if submitted:
         spark = _started(settings)
     else:
-        if not verbose:
-            for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-                logging.getLogger(name).setLevel(logging.CRITICAL)
         with nullcontext() if verbose else _quiet_jvm():
             _start_jvm(settings)
             spark = _started(settings)
@@ -160,12 +168,15 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
 
 
 def _with_own(ours: Mapping[str, str], site: Mapping[str, str]) -> dict[str, str]:
-    """Our settings and the site's; jars, extensions and redaction are appended to ours.
+    """Our settings and the site's; jars, extensions and redaction are appended to ours unless they hold them.
 
     >>> _with_own({"spark.jars": "delta.jar"}, {"spark.jars": "s3.jar", "spark.driver.memory": "8g"})
     {'spark.jars': 'delta.jar,s3.jar', 'spark.driver.memory': '8g'}
+    >>> _with_own({"spark.sql.extensions": "Delta"}, {"spark.sql.extensions": "Iceberg,Delta"})
+    {'spark.sql.extensions': 'Iceberg,Delta'}
     """
-    both = {key: f"{ours[key]}{mark}{site[key]}" for key, mark in _JOINED.items() if key in ours and key in site}
+    shared = [(key, mark) for key, mark in _JOINED.items() if key in ours and ours[key] not in site.get(key, ours[key])]
+    both = {key: f"{ours[key]}{mark}{site[key]}" for key, mark in shared}
     return {**ours, **site, **both}
 
 
