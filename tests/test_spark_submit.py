@@ -49,11 +49,11 @@ def test_the_archive_runs_on_a_cluster_of_its_own_processes(tmp_path: Path) -> N
         str(home / "bin/spark-submit"), "--master", "local-cluster[2,1,1024]", "--deploy-mode", "client",
         "--conf", "spark.ui.enabled=false", "--py-files", str(archive),
         "--jars", ",".join(str(jar) for jar in delta_jars()), str(launcher),
-        "fault-latency", "--settings", "site.toml", "--date", "2026-11-21", "--json",
+        "fault-latency", "--settings", "site.toml", "--date", "2026-11-21", "--json-to", "night.json",
     ]  # fmt: skip
     done = subprocess.run(submit, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout[done.stdout.index("{") :])
+    told = json.loads((tmp_path / "night.json").read_text(encoding="utf-8"))
     assert told["flows"]["fault-latency"]["days"][0]["rows_published"] == 1
     assert told["nights"][0]["counts"]["sends"] == 1
     intervals = deltalake.DeltaTable(str(tmp_path / "lake/isolation_intervals")).to_pyarrow_table().to_pylist()

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from jobs.errors import LakeError, UsageError
 from jobs.settings.model import Settings
 from jobs.text.progress import Progress
 from jobs.text.redaction import redacted
 from jobs.text.terminal import one_line
+from jobs.uri import local_folder
 
 if TYPE_CHECKING:  # they import Spark, and what reads Delta
+    from pyspark.sql import SparkSession
+
     from jobs.answers.digest import Digest
     from jobs.runs.facts import Facts
     from jobs.runs.run import Run
@@ -34,11 +40,17 @@ class Answer:
     facts: list[Facts] = field(default_factory=list)
     spark_settings: dict[str, str] = field(default_factory=dict, repr=False)
 
+    @cached_property
     def nights(self) -> list[Digest] | None:
         """The published nights; None, and a sentence on stderr, where the lake cannot be read without Spark.
 
-        The days are published by then, so a failure to read them back is not an error.
+        None also after a signal, which nobody should wait for. The days are published by then, so a failure to read
+        them back is not an error.
         """
+        from jobs.spark.interruption import Interrupted
+
+        if isinstance(sys.exception(), Interrupted):
+            return None
         try:
             from jobs.answers.digest import digests
             from jobs.answers.store import storage_options
@@ -54,7 +66,7 @@ class Answer:
             )
             return None
 
-    def as_text(self, nights: Sequence[Digest] | None) -> str:
+    def as_text(self) -> str:
         """Facts, nights, and where the tables are."""
         from jobs.answers.digest_text import nights_text
         from jobs.runs.facts import facts_text
@@ -62,14 +74,73 @@ class Answer:
         lake = one_line(redacted(self.settings.lake))
         where = f"Tables are in {lake} (Delta); ask them with faultline show, faultline report, or SQL (docs/sql.md)."
         facts = "\n".join(map(facts_text, self.facts))
-        return "\n\n".join([facts, *([nights_text(nights)] if nights else []), where])
+        return "\n\n".join([facts, *([nights_text(self.nights)] if self.nights else []), where])
 
-    def as_json(self, nights: Sequence[Digest] | None) -> str:
+    def as_json(self) -> str:
         """The same as one object; `nights` is null where they cannot be read."""
         told = {
             "run_id": self.run.run_id,
             "lake": redacted(self.settings.lake),
             "flows": {facts.flow: asdict(facts) for facts in self.facts},
-            "nights": None if nights is None else [asdict(night) for night in nights],
+            "nights": None if self.nights is None else [asdict(night) for night in self.nights],
         }
         return json.dumps(told, indent=1)
+
+    @contextmanager
+    def written(self, spark: SparkSession, uri: str | None) -> Iterator[None]:
+        """Write the answer as JSON after the block, to a file or URI if one is given.
+
+        When one flow has published and the other fails, its answer is written too; the failure counts.
+
+        Raises:
+            PlatformError: Spark lacks a jar of the store; before the block.
+            LakeError: it cannot be written.
+        """
+        from jobs.spark.store_jars import check_stores
+
+        if uri is None:
+            yield
+            return
+        check_stores(spark, [uri])
+        try:
+            yield
+        except BaseException:
+            try:
+                self._write(spark, uri)
+            except LakeError as error:
+                self.progress.say(f"warning: {error}")
+            raise
+        self._write(spark, uri)
+
+    def _write(self, spark: SparkSession, uri: str) -> None:
+        from jobs.spark.interruption import give_back
+        from jobs.spark.store_folder import StoreFolder
+
+        if not self.facts:
+            return
+        give_back()  # after a signal, too
+        file, content = local_folder(uri), f"{self.as_json()}\n"
+        try:
+            if file is None:
+                folder, _, name = uri.rpartition("/")
+                StoreFolder(spark, folder).replace(name, content.encode())
+            else:
+                part = file.with_name(f".{file.name}.part")
+                part.write_text(content, encoding="utf-8")
+                part.replace(file)
+        except OSError as error:
+            raise LakeError(
+                f"published, but the answer cannot be written to {uri}: {error.strerror or error}; free or make its"
+                " place, and ask faultline show night --json"
+            ) from error
+
+
+def check_json_to(uri: str | None) -> None:
+    """Refuse a local file whose folder does not exist, before a night is spent.
+
+    Raises:
+        UsageError: there is no such folder, or it is one itself.
+    """
+    file = local_folder(uri) if uri else None
+    if file and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise UsageError(f"--json-to {uri} cannot be a file; name one in a folder that exists")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jobs.cli import options
-from jobs.cli.answer_of_a_run import Answer
+from jobs.cli.answer_of_a_run import Answer, check_json_to
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions, run_days, span_text
 from jobs.cli.fail_on import WORDS, Condition, check_asked_of, check_conditions
-from jobs.cli.parameters import CONDITION
+from jobs.cli.parameters import CONDITION, FILE
 from jobs.errors import UsageError
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
@@ -38,6 +37,7 @@ class RunOptions:
     """How days are published and reported.
 
     Attributes:
+        json_to: file or URI to which the answer is written as JSON, besides printing it.
         fail_on: conditions that end the command with an exit code of their own.
         recompute: derive the days from the lake's own sends instead of the input.
     """
@@ -48,6 +48,7 @@ class RunOptions:
     break_lock: bool = False
     wait_minutes: int = 0
     as_json: bool = False
+    json_to: str | None = None
     fail_on: tuple[Condition, ...] = ()
     verbose: bool = False
 
@@ -69,6 +70,9 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         options.break_lock,
         options.wait,
         options.as_json("print the answer as JSON"),
+        options.option(
+            "--json-to", type=FILE, metavar="FILE", help="also write it as JSON to a file or URI, as under spark-submit"
+        ),
         options.option(
             "--fail-on",
             type=CONDITION,
@@ -161,11 +165,11 @@ def run_flows(
     from jobs.fault_latency.run import recompute_fault_latency, run_fault_latency
     from jobs.runs.facts import facts_of
     from jobs.runs.flow_tables import inputs_of, needed_of
-    from jobs.spark.interruption import Interrupted
     from jobs.spark.session import running
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
+    check_json_to(how.json_to)
     command, of, warnings = run.command, f"cluster {safe(settings.cluster)}", []
     if how.recompute:
         command, of = f"{command} --recompute", f"cluster {safe(cluster)}" if cluster else "each cluster"
@@ -178,7 +182,7 @@ def run_flows(
         progress.say(f"warning: {warning}")
     answer = Answer(settings, run, progress)
     try:
-        with running(settings, progress, verbose=how.verbose) as spark:
+        with running(settings, progress, verbose=how.verbose) as spark, answer.written(spark, how.json_to):
             answer.spark_settings = dict(spark.sparkContext.getConf().getAll())
             if "fault-latency" in flows:
                 if how.recompute:
@@ -193,6 +197,5 @@ def run_flows(
                 answer.facts.append(facts_of("allocation", settings, result))
     finally:
         if answer.facts:  # also print what the first flow published if the second fails
-            nights = None if isinstance(sys.exception(), Interrupted) else answer.nights()
-            say(answer.as_json(nights) if how.as_json else answer.as_text(nights))
-    check_conditions(how.fail_on, nights)
+            say(answer.as_json() if how.as_json else answer.as_text())
+    check_conditions(how.fail_on, answer.nights)

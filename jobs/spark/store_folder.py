@@ -65,6 +65,14 @@ class StoreFolder:
         with _as_os_error():
             NewFile(self._system.create(self._path(name), True)).finish(content)
 
+    def replace(self, name: str, content: bytes) -> None:
+        """Write a file beside the one of its name, then rename it: nobody reads a part of it."""
+        self.write(f"{name}.part", content)
+        with _as_os_error():
+            self._system.delete(self._path(name), False)
+            if not self._system.rename(self._path(f"{name}.part"), self._path(name)):
+                raise OSError(errno.EIO, f"{name}.part cannot be renamed")
+
     def delete(self, name: str) -> None:
         """Delete a file, or a folder with all that is in it; none of that name is no failure."""
         with _as_os_error():

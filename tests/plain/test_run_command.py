@@ -7,17 +7,19 @@ import datetime as dt
 import json
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from jobs.cli.publish import RunOptions, run_flows
-from jobs.errors import InputMissingError
+from jobs.errors import FaultlineError, InputMissingError, LakeError, UsageError
 from jobs.runs.run import Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.spark.interruption import Interrupted
+from jobs.spark.store_folder import StoreFolder
 from tests.given.quiet_answers import QUIET
 
 RUN = Run("r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now)
@@ -45,10 +47,10 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def _said(said: list[str], *, as_json: bool = False) -> list[str]:
+def _said(said: list[str], *, as_json: bool = False, json_to: str | None = None) -> list[str]:
     paths = {"inputs.sends.path": "sends", "inputs.consumers.path": "consumers", "lake": "lake"}
     settings: Settings = load_settings([], [], paths)
-    options = RunOptions(as_json=as_json)
+    options = RunOptions(as_json=as_json, json_to=json_to)
     run_flows(options, settings, RUN, "2026-03-01", said.append)
     return said
 
@@ -96,3 +98,49 @@ def test_nothing_is_said_when_the_first_flow_fails(flows: pytest.MonkeyPatch) ->
     with pytest.raises(InputMissingError):
         _said(said)
     assert said == []
+
+
+def test_the_answer_is_also_written_as_json_to_a_file(flows: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What one flow published is in it, also when the other fails; a file of the night before is replaced."""
+    file = tmp_path / "night.json"
+    (text,) = _said([], json_to=f"{file}")
+    told = json.loads(file.read_text())
+    assert ([*told["flows"]], len(told["nights"]), "A quiet night." in text) == (
+        ["fault-latency", "allocation"],
+        1,
+        True,
+    )
+    flows.setattr("jobs.allocation.run.run_allocation", _fails)
+    with pytest.raises(InputMissingError):
+        _said([], json_to=file.as_uri())
+    assert [*json.loads(file.read_text())["flows"]] == ["fault-latency"]
+    assert [path.name for path in tmp_path.iterdir()] == ["night.json"]
+
+
+@pytest.mark.parametrize(
+    ("fails", "error"), [(False, LakeError), (True, InputMissingError)], ids=["published", "the second flow fails"]
+)
+def test_an_answer_that_no_store_takes_is_printed_and_ends_with_1_unless_a_flow_failed(
+    flows: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[FaultlineError], *, fails: bool
+) -> None:
+    def full(_: StoreFolder, name: str, __: bytes) -> None:
+        raise OSError(28, f"no room for {name}")
+
+    flows.setattr(StoreFolder, "replace", full)
+    if fails:
+        flows.setattr("jobs.allocation.run.run_allocation", _fails)
+    said: list[str] = []
+    with pytest.raises(error) as ended:
+        _said(said, as_json=True, json_to="s3a://out/tonight/night.json")
+    sentence = "published, but the answer cannot be written to s3a://out/tonight/night.json: no room for night.json;"
+    assert sentence in (capsys.readouterr().err if fails else str(ended.value))
+    assert json.loads(said[0])["nights"] is not None
+
+
+@pytest.mark.parametrize("name", ["", "nowhere/night.json"])
+def test_a_file_for_the_answer_that_cannot_be_is_refused_before_a_night_is_spent(
+    flows: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    flows.setattr("jobs.spark.session.running", lambda *_, **__: pytest.fail("started"))
+    with pytest.raises(UsageError, match=r"--json-to .* cannot be a file; name one in a folder that exists"):
+        _said([], json_to=f"{tmp_path}/{name}")
