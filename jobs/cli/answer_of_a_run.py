@@ -98,26 +98,17 @@ class Answer:
         """
         from jobs.spark.store_jars import check_stores
 
-        if uri is None:
-            yield
-            return
-        check_stores(spark, [uri])
+        check_stores(spark, [uri or ""])
         try:
             yield
-        except BaseException:
-            try:
-                self._write(spark, uri)
-            except LakeError as error:
-                self.progress.say(f"warning: {error}")
-            raise
-        self._write(spark, uri)
+        finally:
+            if uri and self.facts:
+                self._write(spark, uri, is_failing=sys.exception() is not None)
 
-    def _write(self, spark: SparkSession, uri: str) -> None:
+    def _write(self, spark: SparkSession, uri: str, *, is_failing: bool) -> None:
         from jobs.spark.interruption import give_back
         from jobs.spark.store_folder import StoreFolder
 
-        if not self.facts:
-            return
         give_back()  # after a signal, too
         file, content = local_folder(uri), f"{self.as_json()}\n"
         try:
@@ -129,10 +120,13 @@ class Answer:
                 part.write_text(content, encoding="utf-8")
                 part.replace(file)
         except OSError as error:
-            raise LakeError(
+            sentence = (
                 f"published, but the answer cannot be written to {uri}: {error.strerror or error}; free or make its"
                 " place, and ask faultline show night --json"
-            ) from error
+            )
+            if not is_failing:
+                raise LakeError(sentence) from error
+            self.progress.say(f"warning: {sentence}")
 
 
 def check_json_to(uri: str | None) -> None:
