@@ -21,6 +21,9 @@ from jobs.spark.delta_jars import delta_jars
 from jobs.text.redaction import is_secret, redacted
 
 _JARS = "spark.jars"
+_OF_JARS = (_JARS, "spark.jars.packages")
+_OF_PACKAGE = re.compile(r"([^:/]+):([^:/]+):([^:/]+)")
+"""A package; `--packages` leaves in the settings only the jar that Spark has made of it, under the name `group_…`."""
 _AT_LAUNCH = re.compile(
     r"spark\.(master|jars|(jars|submit|pyspark|yarn|kubernetes)\..+"
     r"|driver\.(memory.*|cores|extra.+|defaultJavaOptions|userClassPathFirst))"
@@ -86,10 +89,11 @@ def _is_at_launch(key: str) -> bool:
 
 def _is_given(key: str, value: str, started: Mapping[str, str]) -> bool:
     """Whether the JVM was started with it; jars by their names, as each cluster manager keeps them elsewhere."""
-    if key != _JARS:
+    if started.get(key) == value or key not in _OF_JARS:
         return started.get(key) == value
     names = {PurePosixPath(part).name for text in started.values() for part in text.split(",")}
-    return all(any(fnmatchcase(name, PurePosixPath(jar).name) for name in names) for jar in value.split(","))
+    files = [PurePosixPath(_OF_PACKAGE.sub(r"\1_\2-\3.jar", jar)).name for jar in value.split(",")]
+    return all(any(fnmatchcase(name, file) for name in names) for file in files)
 
 
 def _option(key: str, value: str, started: Mapping[str, str]) -> tuple[str, str]:

@@ -22,6 +22,13 @@ def test_a_jar_that_spark_was_started_with_is_known_by_its_name(started: dict[st
     assert acting_later({"spark.jars": jars, "spark.ui.port": "1"}, started) == {"spark.ui.port": "1"}
 
 
+def test_a_package_is_known_by_the_jar_that_it_became() -> None:
+    started = {"spark.jars": "file:///home/u/.ivy2.5.2/jars/org.apache.hadoop_hadoop-aws-3.5.0.jar"}
+    assert acting_later({"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}, started) == {}
+    with pytest.raises(SettingsError, match=r"--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:3.4.0"):
+        acting_later({"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.4.0"}, started)
+
+
 def test_what_acts_only_at_launch_is_refused_by_name_with_the_options_for_spark_submit() -> None:
     site = {
         "spark.master": "yarn",
