@@ -71,7 +71,8 @@ def test_each_command_of_the_page_is_one_that_the_program_takes() -> None:
 def test_the_page_has_a_place_on_each_store_for_each_path_of_a_run() -> None:
     rows = dict(re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", CLUSTER, re.MULTILINE))
     of_a_run = {each.opts[0] for each in faultline.commands["nightly"].params if each.metavar in {"PATH", "DIR"}}
-    assert len(of_a_run) == 7
+    of_a_run.add("--json-to")
+    assert len(of_a_run) == 8
     assert of_a_run <= set(rows)
     for option in of_a_run:
         s3, hdfs = re.findall(r"`(\w+)://", rows[option])
