@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from jobs.answers import store
 from tests.given.small_plans import SMALL
 
 pytest_plugins = ["tests.faults.summary", "tests.harness.order", "tests.harness.untouched"]
@@ -84,6 +85,14 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test stands in a folder of its own, with no settings but its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FAULTLINE_HOME", raising=False)
+
+
+@pytest.fixture
+def no_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test knows no cloud that this machine says something of."""
+    for name in (*store.CREDENTIALS, *store.ENDPOINT, *store.REGION):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/nonexistent")
 
 
 @pytest.fixture(autouse=True)

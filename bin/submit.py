@@ -11,6 +11,6 @@ if sys.version_info < (3, 11):  # noqa: UP036 - the program itself cannot be imp
         " PYSPARK_PYTHON" % (sys.version_info[0], sys.version_info[1], sys.executable)
     )
 
-from jobs.cli.main import main
+from jobs.cli.main import process
 
-raise SystemExit(main())
+process()

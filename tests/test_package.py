@@ -80,7 +80,7 @@ def test_the_wheel_asks_for_the_pins_and_names_the_command(wheel: Path) -> None:
         commands = held.read(f"{info}/entry_points.txt").decode()
     asked = re.findall(r"^Requires-Dist: ([^;\n]+)$", metadata, re.MULTILINE)
     assert sorted(asked) == sorted(PROJECT["dependencies"])
-    assert "faultline = jobs.cli.main:main" in commands
+    assert "faultline = jobs.cli.main:process" in commands
 
 
 def test_package_data_is_readable_from_the_zip_in_another_folder(archive: Path) -> None:

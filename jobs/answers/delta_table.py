@@ -5,7 +5,6 @@ A table that the lake lacks, as its flow has not run, reads as empty.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -18,10 +17,10 @@ from pyarrow import dataset
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from jobs.answers.arrow_type import arrow_type
+from jobs.answers.store import reason_of
 from jobs.errors import LakeError
 from jobs.tables import RUN_LOG, Table
 from jobs.tables.table import VERSION_PROPERTY, broken_log
-from jobs.text.redaction import redacted, secrets_of
 from jobs.uri import local_folder
 
 Options = Mapping[str, str]
@@ -97,9 +96,7 @@ def _explained(what: str, options: Options) -> Iterator[None]:
     try:
         yield
     except (DeltaError, pa.ArrowException, OSError) as error:
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-        reason = redacted(" ".join(plain.split()), secrets_of(options))[:300] or type(error).__name__
-        raise LakeError(f"{what}: {reason}") from error
+        raise LakeError(f"{what}: {reason_of(error, options)}") from error
 
 
 def _filesystem(place: str) -> SubTreeFileSystem | None:

@@ -1,17 +1,20 @@
-"""Options by which delta-rs opens a lake: how long it waits for a store, and Spark's settings of S3."""
+"""How delta-rs opens a store: how long it waits, Spark's settings of S3 and HDFS; and what a store said, in short."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
-from jobs.uri import is_elsewhere
+from jobs.text.redaction import redacted, secrets_of
+from jobs.uri import is_elsewhere, is_there
 
 WAITS = {"connect_timeout": "5s", "timeout": "30s", "max_retries": "2", "retry_timeout": "40s"}
 """A store that does not answer fails within a minute or two; delta-rs alone would take many."""
 
 _HADOOP = "spark.hadoop."
-_CREDENTIALS = (
+CREDENTIALS = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -20,22 +23,35 @@ _CREDENTIALS = (
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )
-_ENDPOINT = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
-_REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
+ENDPOINT = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
+REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_KEYS = (
+    "correct the key, for S3 in the environment (AWS_ACCESS_KEY_ID and its secret) or in [spark]"
+    " (spark.hadoop.fs.s3a.access.key and secret.key)"
+)
+_ANSWERS = {
+    r"169\.254\.169\.254|IMDS": f"there is no key to open it with; {_KEYS}",
+    r"(\w+://[^/ ]+)\S* in .*error sending request.*↳ (.*)": r"\1 does not answer: \2; correct the endpoint, or wait",
+    r"communicating with HDFS ↳ (.*)": r"the name node does not answer: \1; correct its address, or wait",
+    r"<Code>(NoSuchBucket)</Code>": r"the store answers \1; correct the bucket's name or the endpoint",
+    r"40[134] .*?<Code>(\w+)</Code>": rf"the store answers \1; {_KEYS}",
+}
+"""What delta-rs says of a store in many words, to what it means and what to do."""
 
 
 def storage_options(lake: str, spark: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Options for delta-rs besides the environment, which it reads itself; empty for a local lake.
 
-    Credentials, endpoint and region come from Spark's `fs.s3a` settings, those of the bucket first, each as a whole and
-    only if the environment does not set it: never the key of one and the secret of the other.
+    HDFS gets Spark's settings of Hadoop, which go before the files in `HADOOP_CONF_DIR`. For S3, credentials, endpoint
+    and region come from Spark's `fs.s3a` settings, those of the bucket first, each as a whole and only if the
+    environment does not set it: never the key of one and the secret of the other.
 
     >>> conf = {"spark.hadoop.fs.s3a.access.key": "k", "spark.hadoop.fs.s3a.secret.key": "s",
     ...     "spark.hadoop.fs.s3a.endpoint": "minio:9000", "spark.hadoop.fs.s3a.connection.ssl.enabled": "false"}
     >>> sorted(storage_options("s3a://b/lake", conf, {}).items() - WAITS.items())
     [('aws_access_key_id', 'k'), ('aws_allow_http', 'true'), ('aws_endpoint', 'http://minio:9000'), \
-('aws_secret_access_key', 's')]
-    >>> storage_options("s3a://b/lake", conf, {"AWS_ACCESS_KEY_ID": "x", "AWS_ENDPOINT_URL": "http://y"}) == WAITS
+('aws_region', 'us-east-1'), ('aws_secret_access_key', 's')]
+    >>> storage_options("s3a://b/lake", conf, {"AWS_ACCESS_KEY_ID": "x", "AWS_ENDPOINT_URL": "https://y"}) == WAITS
     True
 
     Args:
@@ -46,6 +62,8 @@ def storage_options(lake: str, spark: Mapping[str, str], environ: Mapping[str, s
     if not is_elsewhere(lake):
         return {}
     scheme, _, rest = lake.partition("://")
+    if scheme == "hdfs":
+        return WAITS | {name.removeprefix(_HADOOP): value for name, value in spark.items() if name.startswith(_HADOOP)}
     if scheme not in {"s3", "s3a", "s3n"}:
         return dict(WAITS)
     own = f"{_HADOOP}fs.s3a.bucket.{rest.partition('/')[0]}."
@@ -53,13 +71,37 @@ def storage_options(lake: str, spark: Mapping[str, str], environ: Mapping[str, s
     bucket = {name.removeprefix(own): value for name, value in spark.items() if name.startswith(own)}
     conf = {**base, **bucket}
     options = dict(WAITS)
-    if not _says(environ, _CREDENTIALS):
+    if not _says(environ, CREDENTIALS):
         options |= _credentials(bucket) or _credentials(base)
-    if conf.get("endpoint") and not _says(environ, _ENDPOINT):
+    if conf.get("endpoint") and not _says(environ, ENDPOINT):
         options |= _endpoint(conf)
-    if conf.get("endpoint.region") and not _says(environ, _REGION):
+    if any(environ.get(name, "").startswith("http://") for name in ENDPOINT):
+        options["aws_allow_http"] = "true"  # who names such an endpoint means it
+    if conf.get("endpoint.region") and not _says(environ, REGION):
         options["aws_region"] = conf["endpoint.region"]
+    elif "aws_endpoint" in options and not _says(environ, REGION):
+        options["aws_region"] = "us-east-1"  # a store of one's own takes any; delta-rs would ask AWS
     return options
+
+
+def has_key(options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether options, environment or AWS's own files name a key for S3; delta-rs would ask the machine's cloud."""
+    is_named = "aws_access_key_id" in options or _says(environ, CREDENTIALS)
+    return is_named or is_there(Path.home() / ".aws")
+
+
+def reason_of(error: Exception, options: Mapping[str, str]) -> str:
+    """What a store said and what to do about it, in one line without secrets.
+
+    >>> reason_of(OSError("Generic S3 error ↳ 404 ↳ <Error><Code>NoSuchBucket</Code><Message>None.</Message>"), {})
+    "the store answers NoSuchBucket; correct the bucket's name or the endpoint"
+    """
+    said = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).split())
+    secrets = secrets_of(options)
+    for sign, meaning in _ANSWERS.items():
+        if answer := re.search(sign, said):
+            return redacted(answer.expand(meaning), secrets)
+    return redacted(said, secrets)[:300] or type(error).__name__
 
 
 def _says(environ: Mapping[str, str], names: tuple[str, ...]) -> bool:

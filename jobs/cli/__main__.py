@@ -1,6 +1,6 @@
 """`python -m jobs.cli`."""
 
-from jobs.cli.main import main
+from jobs.cli.main import process
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    process()

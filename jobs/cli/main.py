@@ -13,12 +13,26 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NoReturn
 
 from jobs.errors import FaultlineError
 from jobs.spark.environment import environment_checks
 from jobs.spark.interruption import Interrupted, heeding_signals
 from jobs.text.redaction import redacted, secrets_of
 from jobs.text.terminal import escaped, one_line
+
+
+def process() -> NoReturn:
+    """Run the process's own command line, and end the process with its exit code.
+
+    Python does not shut down: threads of Arrow may still let go of files of another store by calling Python, which
+    then aborts the process.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # the terminal may be gone
+            stream.flush()
+    os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

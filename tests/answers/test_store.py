@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,21 +15,16 @@ from jobs.answers.published import Published, open_published
 from jobs.answers.store import WAITS, storage_options
 from jobs.cli import main as cli
 from jobs.errors import LakeError
+from tests.given.bucket import CREDENTIALS, KEY, S3A, SECRET, served
 from tests.given.lakes import publish
 from tests.given.site import D1
 
+pytestmark = pytest.mark.usefixtures("no_cloud")
+
 LAKE = "s3a://bucket/the/lake"
-S3A = "spark.hadoop.fs.s3a."
-KEY, SECRET, TOKEN = "AKIAEXAMPLE12345", "s3cr3t/0123456789", "t0ken-0123456789"
-CREDENTIALS = {f"{S3A}access.key": KEY, f"{S3A}secret.key": SECRET}
+OWN = {"aws_region": "us-east-1"}
+TOKEN = "t0ken-0123456789"
 OF_SPARK = {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET}
-
-
-@pytest.fixture(autouse=True)
-def no_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the machine says of a cloud of its own."""
-    for name in (*store._CREDENTIALS, *store._ENDPOINT, *store._REGION):
-        monkeypatch.delenv(name, raising=False)
 
 
 def _options(spark: Mapping[str, str], environ: Mapping[str, str] | None = None, lake: str = LAKE) -> dict[str, str]:
@@ -79,7 +71,7 @@ def test_credentials_of_the_bucket_come_first_and_whole() -> None:
 @pytest.mark.parametrize(
     ("spark", "environ", "options"),
     [
-        ({"endpoint": "minio:9000"}, {}, {"aws_endpoint": "https://minio:9000"}),
+        ({"endpoint": "minio:9000"}, {}, {"aws_endpoint": "https://minio:9000", **OWN}),
         (
             {"endpoint": "minio:9000", "connection.ssl.enabled": "false", "path.style.access": "true"},
             {},
@@ -87,36 +79,25 @@ def test_credentials_of_the_bucket_come_first_and_whole() -> None:
                 "aws_endpoint": "http://minio:9000",
                 "aws_allow_http": "true",
                 "aws_virtual_hosted_style_request": "false",
+                **OWN,
             },
         ),
-        ({"endpoint": "http://minio"}, {}, {"aws_endpoint": "http://minio", "aws_allow_http": "true"}),
-        ({"endpoint": "http://minio"}, {"AWS_ENDPOINT_URL": "http://other"}, {}),
+        ({"endpoint": "http://minio"}, {}, {"aws_endpoint": "http://minio", "aws_allow_http": "true", **OWN}),
+        ({"endpoint": "http://minio"}, {"AWS_ENDPOINT_URL": "https://other"}, {}),
+        ({"endpoint": "https://minio"}, {"AWS_ENDPOINT_URL": "http://other"}, {"aws_allow_http": "true"}),
         ({"endpoint.region": "eu-1"}, {}, {"aws_region": "eu-1"}),
         ({"endpoint.region": "eu-1"}, {"AWS_DEFAULT_REGION": "eu-2"}, {}),
-        ({"bucket.bucket.endpoint": "https://a", "endpoint": "https://b"}, {}, {"aws_endpoint": "https://a"}),
+        ({"bucket.bucket.endpoint": "https://a", "endpoint": "https://b"}, {}, {"aws_endpoint": "https://a", **OWN}),
+        ({"endpoint": "https://a"}, {"AWS_REGION": "eu-2"}, {"aws_endpoint": "https://a"}),
     ],
 )
 def test_endpoint_and_region(spark: dict[str, str], environ: dict[str, str], options: dict[str, str]) -> None:
     assert _options({f"{S3A}{name}": value for name, value in spark.items()}, environ) == options
 
 
-@contextmanager
-def _served(root: Path, refuses: str = "") -> Iterator[tuple[dict[str, str], Path]]:
-    """Spark's settings of a store with these files, and where it notes the `Authorization` of what it was asked."""
-    asked = root / "asked"
-    script = Path(__file__).parents[1] / "given/bucket.py"
-    arguments = [sys.executable, str(script), str(root), str(asked), refuses]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout
-        try:
-            yield CREDENTIALS | {f"{S3A}endpoint": f"http://127.0.0.1:{server.stdout.readline().strip()}"}, asked
-        finally:
-            server.kill()
-
-
 def test_a_lake_on_s3_is_read_with_the_credentials_of_spark(tmp_path: Path) -> None:
     publish(tmp_path / "the/lake", D1)
-    with _served(tmp_path) as (spark, asked):
+    with served(tmp_path) as (spark, asked):
         (night,) = digests(LAKE, ["main"], [D1], storage_options(LAKE, spark, {}))
     assert night.date == f"{D1}"
     assert {f"Credential={KEY}/" in each for each in asked.read_text(encoding="utf-8").splitlines()} == {True}
@@ -124,7 +105,7 @@ def test_a_lake_on_s3_is_read_with_the_credentials_of_spark(tmp_path: Path) -> N
 
 def test_show_reads_it_with_the_settings_of_spark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     publish(tmp_path / "the/lake", D1)
-    with _served(tmp_path) as (spark, _):
+    with served(tmp_path) as (spark, _):
         text = "".join(f'"{name}" = "{value}"\n' for name, value in spark.items())
         (tmp_path / "site.toml").write_text(f"[spark]\n{text}", encoding="utf-8")
         assert cli.main(["show", "night", "--lake", LAKE, "--settings", str(tmp_path / "site.toml")]) == 0
@@ -133,7 +114,7 @@ def test_show_reads_it_with_the_settings_of_spark(tmp_path: Path, capsys: pytest
 
 def test_a_store_that_refuses_names_no_secret(tmp_path: Path) -> None:
     body = f"<Error><Code>InvalidAccessKeyId</Code><AWSAccessKeyId>{KEY}</AWSAccessKeyId>{SECRET}</Error>"
-    with _served(tmp_path, body) as (spark, _), pytest.raises(LakeError) as caught:
+    with served(tmp_path, body) as (spark, _), pytest.raises(LakeError) as caught:
         open_published(LAKE, None, None, None, storage_options(LAKE, spark, {}))
     assert "InvalidAccessKeyId" in str(caught.value)
     assert KEY not in str(caught.value)
@@ -148,6 +129,36 @@ def test_a_store_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         spark = CREDENTIALS | {f"{S3A}endpoint": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         with pytest.raises(LakeError, match=r"^cannot open lake s3a://bucket/the/lake: "):
             open_published(LAKE, None, None, None, storage_options(LAKE, spark, {}))
+
+
+def test_hdfs_gets_the_settings_of_hadoop() -> None:
+    """Under its own names: a name service is known without the files of a cluster."""
+    nodes = {"spark.hadoop.dfs.ha.namenodes.ns1": "a", "spark.hadoop.dfs.namenode.rpc-address.ns1.a": "127.0.0.1:9"}
+    options = storage_options("hdfs://ns1/lake", {**nodes, "spark.app.name": "x"}, {})
+    own = {"dfs.ha.namenodes.ns1": "a", "dfs.namenode.rpc-address.ns1.a": "127.0.0.1:9"}
+    assert options == {**WAITS, **own}
+    with pytest.raises(LakeError, match="the name node does not answer: Connection refused"):
+        open_published("hdfs://ns1/lake", None, None, None, options)
+
+
+@pytest.mark.parametrize(
+    ("bucket", "refuses", "sentence"),
+    [
+        ("none", "", "the store answers NoSuchBucket; correct the bucket's name or the endpoint"),
+        (
+            "bucket",
+            "<Error><Code>AccessDenied</Code></Error>",
+            "the store answers AccessDenied; correct the key, for S3",
+        ),
+    ],
+)
+def test_what_a_store_answers_is_a_short_sentence_with_what_to_do(
+    tmp_path: Path, bucket: str, refuses: str, sentence: str
+) -> None:
+    lake = f"s3a://{bucket}/lake"
+    with served(tmp_path, refuses) as (spark, _), pytest.raises(LakeError) as caught:
+        open_published(lake, None, None, None, storage_options(lake, spark, {}))
+    assert str(caught.value).startswith(f"cannot open lake {lake}: {sentence}")
 
 
 def test_options_are_not_shown() -> None:

@@ -1,16 +1,23 @@
 """A bucket of S3 in a process of its own, as delta-rs may keep Python's lock while it waits for an answer.
 
-`python tests/given/bucket.py ROOT ASKED [REFUSES]` prints its port, and appends to ASKED the `Authorization` of what it
-is asked; with REFUSES everything is answered with 403 and that text.
+`python tests/given/bucket.py ROOT ASKED [REFUSES]` prints its port, and appends to ASKED the `Authorization`, method
+and path of what it is asked; with REFUSES all is answered with 403 and that text, else what has `closed` in its name.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+S3A = "spark.hadoop.fs.s3a."
+KEY, SECRET = "AKIAEXAMPLE12345", "s3cr3t/0123456789"
+CREDENTIALS = {f"{S3A}access.key": KEY, f"{S3A}secret.key": SECRET}
 
 
 class Bucket(BaseHTTPRequestHandler):
@@ -21,11 +28,13 @@ class Bucket(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         with self.asked.open("a", encoding="utf-8") as file_of_asked:
-            file_of_asked.write(f"{self.headers.get('Authorization')}\n")
-        if self.refuses:
-            self._answer(403, self.refuses)
+            file_of_asked.write(f"{self.headers.get('Authorization')} {self.command} {url.path}\n")
+        if self.refuses or ("closed" in url.path):
+            self._answer(403, self.refuses or b"<Error><Code>AccessDenied</Code></Error>")
+        elif not unquote(url.path).startswith("/bucket"):
+            self._answer(404, b"<Error><Code>NoSuchBucket</Code></Error>")
         elif "list-type" in (query := parse_qs(url.query)):
-            self._answer(200, self._listed(query["prefix"][0]))
+            self._answer(200, self._listed(query.get("prefix", [""])[0], "delimiter" in query))
         elif (file := self.root / unquote(url.path).removeprefix("/bucket/")).is_file():
             whole, (first, _, last) = file.read_bytes(), self.headers.get("Range", "bytes=0-")[6:].partition("-")
             start = int(first) if first else len(whole) - int(last)
@@ -36,15 +45,21 @@ class Bucket(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - the server's name
 
-    def _listed(self, prefix: str) -> bytes:
+    def _listed(self, prefix: str, one_level: bool) -> bytes:  # noqa: FBT001 - of this file alone
         folder = self.root / prefix
-        found = sorted(file for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else []
+        inside = sorted(folder.glob("*" if one_level else "**/*")) if folder.is_dir() else []
+        found = [file for file in inside if file.is_file()]
         keys = "".join(
             f"<Contents><Key>{escape(f'{file.relative_to(self.root)}')}</Key><Size>{file.stat().st_size}</Size>"
             "<LastModified>2026-03-02T00:00:00.000Z</LastModified><ETag>e</ETag></Contents>"
             for file in found
         )
-        return f"<ListBucketResult><IsTruncated>false</IsTruncated>{keys}</ListBucketResult>".encode()
+        folders = "".join(
+            f"<CommonPrefixes><Prefix>{escape(f'{file.relative_to(self.root)}')}/</Prefix></CommonPrefixes>"
+            for file in inside
+            if one_level and file.is_dir()
+        )
+        return f"<ListBucketResult><IsTruncated>false</IsTruncated>{keys}{folders}</ListBucketResult>".encode()
 
     def _answer(self, status: int, body: bytes, content_range: str = "") -> None:
         self.send_response(status)
@@ -59,6 +74,19 @@ class Bucket(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+
+@contextmanager
+def served(root: Path, refuses: str = "") -> Iterator[tuple[dict[str, str], Path]]:
+    """Spark's settings of a store with these files, and where it notes what it was asked."""
+    asked = root / "asked"
+    arguments = [sys.executable, __file__, str(root), str(asked), refuses]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        try:
+            yield CREDENTIALS | {f"{S3A}endpoint": f"http://127.0.0.1:{server.stdout.readline().strip()}"}, asked
+        finally:
+            server.kill()
 
 
 if __name__ == "__main__":
