@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.tables", "jobs.text"},
     "jobs.answers": {"jobs.errors", "jobs.kinds", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
-    "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources", "jobs.text", "udfs"},
+    "jobs.check": {"jobs.answers", "jobs.errors", "jobs.settings", "jobs.sources", "jobs.text", "jobs.uri", "udfs"},
     "jobs.lake": {"jobs.errors", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.doctor": {
         "jobs.answers",
@@ -142,7 +142,7 @@ WRITES_DELTA = (
 )
 STAGES_PARQUET = ("jobs/sources/staging.py", "jobs/spark/materialize.py")
 READS_THE_CLOCK = "jobs/cli/main.py"
-READS_WITHOUT_SPARK = "jobs/answers/delta_table.py"
+READS_WITHOUT_SPARK = ("jobs/answers/delta_table.py", "jobs/check/elsewhere.py")
 KINDS = "jobs/kinds.py"
 
 WRITERS = {"writeTo", "saveAsTable", "insertInto", "mergeInto", "writeStream"}
@@ -247,8 +247,8 @@ def writes_delta_outside_the_lake(module: Module) -> Iterator[Breach]:
 def answers_with_spark(module: Module) -> Iterator[Breach]:
     """`jobs.answers` takes the tables' columns from pyspark and nothing else, so that an answer takes no JVM."""
     for line, name in imports(module.tree):
-        if within(name, "deltalake") and module.path != READS_WITHOUT_SPARK:
-            yield line, f"imports {name}; only {READS_WITHOUT_SPARK} reads Delta without Spark"
+        if within(name, "deltalake") and module.path not in READS_WITHOUT_SPARK:
+            yield line, f"imports {name}; only {' and '.join(READS_WITHOUT_SPARK)} use delta-rs"
         if within(module.name, "jobs.answers") and within(name, "pyspark") and not within(name, "pyspark.sql.types"):
             yield line, f"imports {name}; an answer starts no Spark"
 

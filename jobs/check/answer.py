@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobs.check.before import local_files, read_heads
+from jobs.check.before import files_elsewhere, local_files, read_heads
+from jobs.check.elsewhere import NotSeenError, can_see
 from jobs.check.fields import FieldFound, Found, find_fields, is_needed
 from jobs.check.heads import Head, some_of
 from jobs.errors import FaultlineError
@@ -48,12 +49,14 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answe
     lines: list[str] = []
     exit_code = 0
     for kind in dict.fromkeys(kind for kind, _ in named):
-        elsewhere = [
-            path for other, path in named if other == kind and not is_local(path, settings.spark.get(DEFAULT_STORE))
+        unseen = [
+            path
+            for other, path in named
+            if other == kind and not is_local(path, settings.spark.get(DEFAULT_STORE)) and not can_see(path)
         ]
-        lines += [f"{kind}: {path} lies on another store, unchecked" for path in elsewhere]
+        lines += [f"{kind}: {path} lies on another store, unchecked" for path in unseen]
         try:
-            files = local_files(settings, kind)
+            files = [*local_files(settings, kind), *files_elsewhere(settings, kind)]
             if kind == "sends" and files:
                 heads = read_heads(some_of(files), settings, most_lines)
                 answer = _sends(heads, len(files), settings, now)
@@ -62,6 +65,8 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answe
             elif files:
                 size = sum(file.size for file in files)
                 lines.append(f"{kind}: {counted(len(files), 'file')}, {size / 1e6:.1f} MB; not looked into")
+        except NotSeenError as error:
+            lines.append(f"{kind}: unchecked, as its store cannot be looked at from here: {error}")
         except FaultlineError as error:
             lines.append(f"{kind}: WRONG: {error}")
             exit_code = max(exit_code, error.exit_code)

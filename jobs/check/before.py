@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
+from jobs.check.elsewhere import NotSeenError, can_see, list_elsewhere, opener
 from jobs.check.fields import is_needed, missing_columns
 from jobs.check.heads import MOST_LINES, Head, read_head, some_of
 from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
-from jobs.sources.local_files import DEFAULT_STORE, InputFile, is_local, list_local
+from jobs.sources.contents import HEAD_BYTES, TEXT
+from jobs.sources.local_files import AT_ONCE, DEFAULT_STORE, InputFile, Listing, checked, is_local, list_local
 from jobs.sources.send_kinds import format_of
 
 _MOST_FILES = 5
 
 
-def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """Warnings about input of these kinds; only local files are checked.
+def check_before(settings: Settings, kinds: Sequence[str], needed: Iterable[str]) -> list[str]:
+    """Warnings about input of these kinds: local files, and those of stores that can be seen without Spark.
 
     Raises:
         InputMissingError: a needed kind without a path; a path that does not exist or has no file.
@@ -25,11 +29,14 @@ def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]
     if missing := not_named(settings, needed):
         raise InputMissingError(missing[0])
     files = {kind: local_files(settings, kind) for kind in kinds}
-    sends = settings.inputs.sends
-    if not files.get("sends") or not any(source.column for source in sends.fields.values()):
-        return []
-    heads = read_heads(some_of(files["sends"], _MOST_FILES), settings)
-    return _missing(heads, settings) if any(head.records for head in heads) else []
+    with suppress(NotSeenError):  # the run looks by its own means
+        for kind in kinds:
+            files[kind] += _looked_into(files_elsewhere(settings, kind), kind, settings)
+        sends = settings.inputs.sends
+        if files.get("sends") and any(source.column for source in sends.fields.values()):
+            heads = read_heads(some_of(files["sends"], _MOST_FILES), settings)
+            return _missing(heads, settings) if any(head.records for head in heads) else []
+    return []
 
 
 def not_named(settings: Settings, needed: Iterable[str]) -> list[str]:
@@ -50,20 +57,60 @@ def local_files(settings: Settings, kind: str) -> list[InputFile]:
     """
     named = getattr(settings.inputs, kind).path
     paths = [path for path in named if is_local(path, settings.spark.get(DEFAULT_STORE))]
-    listing = list_local(paths, settings.lake)
-    if listing.problems:
-        raise listing.first_problem
-    if paths and len(paths) == len(named) and not listing.files:
+    return _files_of([list_local(paths, settings.lake)], paths, named, kind)
+
+
+def files_elsewhere(settings: Settings, kind: str) -> list[InputFile]:
+    """The files of one input on stores that can be seen without Spark.
+
+    Raises:
+        InputMissingError: a path that does not exist or has no file.
+        NotSeenError: a store does not let itself be looked at.
+    """
+    named = getattr(settings.inputs, kind).path
+    paths = [path for path in named if can_see(path)]
+    return _files_of([list_elsewhere(path, settings.spark) for path in paths], paths, named, kind)
+
+
+def _files_of(listings: Iterable[Listing], paths: Sequence[str], named: Sequence[str], kind: str) -> list[InputFile]:
+    """The files of the listings of `paths`, each once; all of `named` may be empty of files only together."""
+    files: set[InputFile] = set()
+    for listing in listings:
+        if listing.problems:
+            raise listing.first_problem
+        files |= {*listing.files}
+    if paths and len(paths) == len(named) and not files:
         raise InputMissingError(
             f"no file in {', '.join(paths)} (hidden ones are not read); give a folder that holds the {kind}"
         )
-    return list(listing.files)
+    return sorted(files)
 
 
-def read_heads(files: Iterable[InputFile], settings: Settings, most_lines: int = MOST_LINES) -> list[Head]:
+def _looked_into(files: Sequence[InputFile], kind: str, settings: Settings) -> Iterator[InputFile]:
+    """The files, after a look at the first bytes of each.
+
+    Raises:
+        InputUnreadableError: the first that cannot be read, or whose content does not fit its name.
+        NotSeenError: their store does not let itself be looked at.
+    """
+    open_file = opener(files, settings.spark)
+
+    def head(file: InputFile) -> bytes:
+        with open_file(file) as opened:
+            return opened.read(HEAD_BYTES)
+
+    def look(file: InputFile) -> InputFile:
+        is_sends = kind == "sends"
+        return checked(file, format_of(file.name, settings.inputs.sends.format) if is_sends else TEXT, head)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(look, files)
+
+
+def read_heads(files: Sequence[InputFile], settings: Settings, most_lines: int = MOST_LINES) -> list[Head]:
     """The head of each file of sends."""
-    sends = settings.inputs.sends
-    return [read_head(file, format_of(file.name, sends.format), sends, most_lines) for file in files]
+    sends, open_file = settings.inputs.sends, opener(files, settings.spark)
+    return [read_head(file, format_of(file.name, sends.format), sends, open_file, most_lines) for file in files]
 
 
 def _missing(heads: list[Head], settings: Settings) -> list[str]:

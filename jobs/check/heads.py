@@ -10,8 +10,9 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import IO, Any, cast
 
+from jobs.check.elsewhere import Open
 from jobs.errors import InputUnreadableError
 from jobs.settings.column_path import column_name
 from jobs.settings.inputs import SendsInput
@@ -64,27 +65,28 @@ def some_of(files: Sequence[InputFile], most: int = MOST_FILES) -> list[InputFil
     return [full[place * (len(full) - 1) // max(most - 1, 1)] for place in range(most)]
 
 
-def read_head(file: InputFile, kind: str, sends_input: SendsInput, most_lines: int = MOST_LINES) -> Head:
+def read_head(
+    file: InputFile, kind: str, sends_input: SendsInput, open_file: Open, most_lines: int = MOST_LINES
+) -> Head:
     """The head of one file.
 
     Args:
-        file: on this machine.
+        file: any.
         kind: what it is read as.
         sends_input: with the pattern of a text log.
+        open_file: opens it.
         most_lines: lines to read.
 
     Raises:
         InputUnreadableError: it cannot be opened, or its content does not fit its name.
+        NotSeenError: its store does not let itself be looked at.
     """
     most_bytes = max(_FEWEST_BYTES, most_lines * _BYTES_OF_A_LINE)
-    try:
-        with open(file.name, "rb") as opened:  # noqa: PTH123 - any name
-            start = opened.read(most_bytes)
-    except OSError as error:
-        raise InputUnreadableError(f"{file.name} cannot be opened: {error.strerror}; fix its permissions") from error
-    check_contents(file.name, kind, start[:HEAD_BYTES])
-    if kind == PARQUET:
-        return _parquet(file.name, most_lines)
+    with open_file(file) as opened:
+        start = opened.read(HEAD_BYTES if kind == PARQUET else most_bytes)
+        check_contents(file.name, kind, start[:HEAD_BYTES])
+        if kind == PARQUET:
+            return _parquet(file.name, opened, most_lines)
     unpacked = _unpacked(start, most_bytes) if file.name.endswith(".gz") else start
     text = _text(unpacked, is_cut=file.size > len(start) or len(unpacked) >= most_bytes)
     if kind == CSV:
@@ -200,12 +202,12 @@ def _matched(name: str, lines: Sequence[tuple[int, str]], sends_input: SendsInpu
     return Head(name, False, pattern.names, tuple(records), tuple(bad))
 
 
-def _parquet(name: str, most_lines: int) -> Head:
+def _parquet(name: str, opened: IO[bytes], most_lines: int) -> Head:
     import pyarrow as pa  # noqa: PLC0415 - only where there is Parquet
     import pyarrow.parquet as pq  # noqa: PLC0415 - same
 
     try:
-        with pq.ParquetFile(name) as file:
+        with pq.ParquetFile(opened) as file:
             batch = next(file.iter_batches(batch_size=most_lines), None)
             schema = file.schema_arrow
     except (OSError, pa.ArrowException) as error:

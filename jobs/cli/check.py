@@ -8,7 +8,7 @@ from jobs.check.heads import MOST_FILES, MOST_LINES, some_of
 from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
-from jobs.errors import UsageError
+from jobs.errors import InputUnreadableError, UsageError
 from jobs.text.terminal import one_line
 
 _DOES = "where each field of the input comes from, and what cannot be used: from the first lines of its files, no Spark"
@@ -38,7 +38,8 @@ def check(
 ) -> int:
     """Print the result; exit code 2 if no line could be used, 3 if input is missing."""
     from jobs.check.answer import check_inputs
-    from jobs.check.before import local_files, read_heads
+    from jobs.check.before import files_elsewhere, local_files, read_heads
+    from jobs.check.elsewhere import NotSeenError
     from jobs.check.proposal import propose as proposal
 
     settings = call.settings(lake, inputs, with_lake=False)
@@ -46,10 +47,13 @@ def check(
         answer = check_inputs(settings, most_lines, call.clock())
         print("\n".join(map(one_line, answer.lines)))
         return answer.exit_code
-    files = local_files(settings, "sends")
-    if not files:
-        raise UsageError(
-            "no send attempts of this machine are named; give --sends PATH or the setting inputs.sends.path"
-        )
-    print(proposal(read_heads(some_of(files), settings, most_lines), settings.inputs.sends))
+    try:
+        files = [*local_files(settings, "sends"), *files_elsewhere(settings, "sends")]
+        if not files:
+            raise UsageError(
+                "no send attempts that can be read from here are named; give --sends PATH or inputs.sends.path"
+            )
+        print(proposal(read_heads(some_of(files), settings, most_lines), settings.inputs.sends))
+    except NotSeenError as error:
+        raise InputUnreadableError(f"the send attempts cannot be looked at from here: {error}") from error
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from jobs.check.before import not_named
+from jobs.check.elsewhere import NotSeenError, can_see, is_lake_elsewhere, list_elsewhere, store_of
 from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
@@ -21,7 +22,7 @@ from jobs.runs.flow_tables import FLOW_TABLES, inputs_of, needed_of
 from jobs.settings.load import origin_of, setting_name
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
-from jobs.sources.local_files import DEFAULT_STORE, is_local, list_local
+from jobs.sources.local_files import DEFAULT_STORE, Listing, is_local, list_local
 from jobs.text.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.text.terminal import escaped, one_line
 from jobs.uri import is_there, local_folder
@@ -65,13 +66,14 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
     does, of = (
         ("recompute ", "each cluster of the lake") if how.recompute else ("publish", f"cluster {settings.cluster}")
     )
+    unseen: set[str] = set()
     lines = [
         f"faultline {planned} would",
         f"  run      {', '.join(flows)}",
         f"  {does:<9}{', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), {of}",
-        *(line for kind in inputs_of(read) for line in _read(settings, kind)),
+        *(line for kind in inputs_of(read) for line in _read(settings, kind, unseen)),
         *(f"  WRONG    {sentence}" for sentence in not_named(settings, needed_of(read))),
-        f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
+        f"  write    {settings.lake} ({_state(settings, unseen)})",
         *(f"           {_written(flow, how)}" for flow in flows),
         "",
         "Settings",
@@ -81,16 +83,35 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
     return "\n".join(map(one_line, plan.split("\n")))
 
 
-def _read(settings: Settings, kind: str) -> Iterator[str]:
-    """A line for each path of an input, then for each file that is not read and each problem that stops the run."""
+def _read(settings: Settings, kind: str, unseen: set[str]) -> Iterator[str]:
+    """A line for each path of an input, then for each file that is not read and each problem that stops the run.
+
+    Args:
+        settings: all settings.
+        kind: of the input.
+        unseen: stores that could not be looked at; no look at them is tried again.
+    """
     paths = getattr(settings.inputs, kind).path
     local = [path for path in paths if is_local(path, settings.spark.get(DEFAULT_STORE))]
+    listings = [list_local(local, settings.lake)]
     for path in paths:
-        yield f"  read     {kind}: {_found(path, settings) if path in local else path}"
-    listing = list_local(local, settings.lake)
+        if path in local:
+            found = _counted(list_local([path], settings.lake))
+        elif not can_see(path):
+            found = "not looked at"
+        elif store_of(path) not in unseen:
+            try:
+                listings.append(list_elsewhere(path, settings.spark))
+                found = _counted(listings[-1])
+            except NotSeenError as error:
+                found = f"not looked at: {error}"
+                unseen.add(store_of(path))
+        else:
+            found = "not looked at either"
+        yield f"  read     {kind}: {path} ({found})"
     said = [
-        *(f"left out: {path} is hidden or half-copied" for path in listing.hidden),
-        *(f"WRONG: {problem}" for problem in listing.problems),
+        *(f"left out: {path} is hidden or half-copied" for listing in listings for path in listing.hidden),
+        *(f"WRONG: {problem}" for listing in listings for problem in listing.problems),
     ]
     yield from (f"           {line}" for line in said[:_MOST_SAID])
     if said[_MOST_SAID:]:
@@ -106,15 +127,20 @@ def _written(flow: str, how: RunOptions) -> str:
     return f"{tables}; later days that start from them" if cascade else tables
 
 
-def _found(path: str, settings: Settings) -> str:
-    listing = list_local([path], settings.lake)
-    what = f"{len(listing.files)} files, {listing.size / 1e6:.1f} MB" if listing.files else "MISSING"
-    return f"{path} ({what})"
+def _counted(listing: Listing) -> str:
+    return f"{len(listing.files)} files, {listing.size / 1e6:.1f} MB" if listing.files else "MISSING"
 
 
-def _is_there(lake: str) -> bool:
-    folder = local_folder(lake)
-    return folder is None or is_there(folder)
+def _state(settings: Settings, unseen: set[str]) -> str:
+    """Whether the lake exists; on another store, whether it has a run log."""
+    folder = local_folder(settings.lake)
+    if folder is None and store_of(settings.lake) in unseen:
+        return "not looked at either"
+    try:
+        is_made = is_lake_elsewhere(settings.lake, settings.spark) if folder is None else is_there(folder)
+    except NotSeenError as error:
+        return f"not looked at: {error}"
+    return "exists" if is_made else "would be made"
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:

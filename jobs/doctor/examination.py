@@ -31,13 +31,13 @@ class Check:
 
     Attributes:
         name: what was checked.
-        is_ok: whether a run can go ahead.
+        is_ok: whether a run can go ahead; None where that could not be seen from here.
         found: the result.
         fix: what to do; empty if `is_ok`.
     """
 
     name: str
-    is_ok: bool
+    is_ok: bool | None
     found: str
     fix: str = ""
 
@@ -52,7 +52,7 @@ def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     if folder := local_folder(settings.lake):
         yield _checked("lake", partial(_disk, folder))
         yield Check("lock", is_ok=True, found=_lock(folder))
-    yield from _tables(settings)
+    yield from _tables(settings, is_elsewhere=folder is None)
 
 
 def _checked(name: str, look: Callable[[], str]) -> Check:
@@ -83,10 +83,10 @@ def _lock(folder: Path) -> str:
     return f"held by {run}, unless it was killed; lease until {run.lease_until:%F %T} UTC" if run else "free"
 
 
-def _tables(settings: Settings) -> Iterator[Check]:
-    """A check per table; reads the footer of each of its files."""
+def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
+    """A check per table; reads the footer of each of its files. None of a lake on a store that cannot be looked at."""
     try:
-        from jobs.answers.delta_table import opened  # noqa: PLC0415 - its packages may be missing
+        from jobs.answers.delta_table import is_lake, opened  # noqa: PLC0415 - its packages may be missing
         from jobs.answers.store import storage_options  # noqa: PLC0415 - same
         from jobs.tables import TABLES  # noqa: PLC0415 - same
     except ImportError as error:
@@ -94,6 +94,14 @@ def _tables(settings: Settings) -> Iterator[Check]:
         return
 
     options = storage_options(settings.lake, settings.spark)
+    if is_elsewhere:
+        try:
+            state = "holds a run log" if is_lake(settings.lake, options) else "would be made by the first run"
+        except LakeError as error:
+            found, _, fix = str(error).partition("; ")
+            yield Check("lake", is_ok=False if "NoSuchBucket" in found else None, found=found, fix=fix)
+            return
+        yield Check("lake", is_ok=True, found=f"{settings.lake} {state}")
 
     def look(table: Table) -> str:
         with opened(settings.lake, table, options) as rows:
@@ -107,7 +115,8 @@ def as_text(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
     width = max(len(check.name) for check in checks)
     lines = []
     for check in checks:
-        lines.append(f"{'ok' if check.is_ok else 'WRONG':5}  {check.name:{width}}  {one_line(check.found)}")
+        verdict = "?" if check.is_ok is None else "ok" if check.is_ok else "WRONG"
+        lines.append(f"{verdict:5}  {check.name:{width}}  {one_line(check.found)}")
         if check.fix:
             lines.append(f"{'':{width + 7}}  → {one_line(check.fix)}")
     return redacted("\n".join(lines), secrets)
@@ -115,7 +124,7 @@ def as_text(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
 
 def as_json(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
     """The checks as one JSON object, without `secrets`."""
-    is_fit = all(check.is_ok for check in checks)
+    is_fit = all(check.is_ok is not False for check in checks)
     shown = [
         asdict(check) | {"found": redacted(check.found, secrets), "fix": redacted(check.fix, secrets)}
         for check in checks

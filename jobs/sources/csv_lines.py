@@ -28,7 +28,7 @@ def header_of(spark: SparkSession, file: InputFile, wanted: Sequence[str]) -> st
     Raises:
         InputUnreadableError: it cannot be read, or is not a header.
     """
-    return header_in(file.name, Stores(spark).head(file.name, LONGEST_HEADER, unpacked=True), wanted)
+    return header_in(file.name, Stores(spark).head(file, LONGEST_HEADER, unpacked=True), wanted)
 
 
 def csv_records(spark: SparkSession, paths: Sequence[str], header: str) -> DataFrame:

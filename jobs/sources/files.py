@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import InputUnreadableError
-from jobs.sources.contents import HEAD_BYTES, PARQUET, TEXT, check_contents
-from jobs.sources.local_files import InputFile, list_local
+from jobs.sources.contents import HEAD_BYTES, TEXT
+from jobs.sources.local_files import AT_ONCE, InputFile, checked, list_local
 from jobs.sources.stores import Stores
 from jobs.spark.failures import root_cause
 
@@ -76,7 +77,12 @@ def list_files(
                 hidden.add(file.name)
             else:
                 files_by_name[file.name] = file
-    files = tuple(_checked(stores, file, kind_of(file.name)) for file in sorted(files_by_name.values()))
+
+    def look(file: InputFile) -> InputFile:
+        return checked(file, kind_of(file.name), lambda file: stores.head(file, HEAD_BYTES))
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        files = tuple(pool.map(look, sorted(files_by_name.values())))
     return Manifest(files, tuple(sorted(hidden)))
 
 
@@ -92,8 +98,9 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         InputUnreadableError: with the first such file.
     """
     stores = Stores(spark)
-    for file in manifest.files:
-        status = stores.status(file.name)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        statuses = list(pool.map(stores.status, (file.name for file in manifest.files)))
+    for file, status in zip(manifest.files, statuses, strict=True):
         if status is None:
             raise InputUnreadableError(f"{file.name} vanished while it was read; run again")
         if status != (file.size, file.modified_ms):
@@ -123,13 +130,3 @@ def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | N
     return InputUnreadableError(
         f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
     )
-
-
-def _checked(stores: Stores, file: InputFile, kind: str) -> InputFile:
-    if ":" in file.name.rsplit("/", 1)[-1]:  # Hadoop takes the text before it for the scheme of a URI
-        raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
-    if file.size:
-        check_contents(file.name, kind, stores.head(file.name, HEAD_BYTES))
-    elif kind == PARQUET and file.name.lower().endswith(".parquet"):
-        raise InputUnreadableError(f"{file.name} is empty, so it is not Parquet; replace it with a complete copy")
-    return replace(file, kind=kind)

@@ -9,15 +9,17 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError
-from jobs.sources.contents import TEXT
+from jobs.sources.contents import PARQUET, TEXT, check_contents
 from jobs.sources.lake_apart import alternatives, leads_into, too_close
 from jobs.uri import is_elsewhere
 
 DEFAULT_STORE = "spark.hadoop.fs.defaultFS"  # store of paths without a scheme
+AT_ONCE = 16
+"""Files that are looked at together: a look at another store waits, and does nothing."""
 
 
 @dataclass(frozen=True, order=True)
@@ -64,6 +66,11 @@ class Listing:
         return type(first)(f"{first}{more}")
 
 
+def missing(path: str) -> InputMissingError:
+    """The error of a path that matches nothing."""
+    return InputMissingError(f"input {path} does not exist; give a file, a folder or a glob that matches")
+
+
 def is_local(path: str, default_store: str | None = None) -> bool:
     """Whether the path is local; paths without a scheme are on `default_store`."""
     if is_elsewhere(path) or path.startswith("file:"):
@@ -74,6 +81,26 @@ def is_local(path: str, default_store: str | None = None) -> bool:
 def is_hidden(name: str) -> bool:
     """Whether files and folders with this name are skipped, as by Spark and Hadoop."""
     return name.startswith((".", "_")) or name.endswith("._COPYING_")
+
+
+def checked(file: InputFile, kind: str, head: Callable[[InputFile], bytes]) -> InputFile:
+    """The file with its kind, after a look at its name and its first bytes.
+
+    Args:
+        file: here or on another store.
+        kind: what it is read as.
+        head: reads the first `HEAD_BYTES` of a file.
+
+    Raises:
+        InputUnreadableError: it cannot be read, its name has a colon, or its content does not fit its name.
+    """
+    if ":" in file.name.rsplit("/", 1)[-1]:  # Hadoop takes the text before it for the scheme of a URI
+        raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
+    if file.size:
+        check_contents(file.name, kind, head(file))
+    elif kind == PARQUET and file.name.lower().endswith(".parquet"):
+        raise InputUnreadableError(f"{file.name} is empty, so it is not Parquet; replace it with a complete copy")
+    return replace(file, kind=kind)
 
 
 def list_local(paths: Iterable[str], lake: str = "") -> Listing:
@@ -123,9 +150,7 @@ class _Walk:
             self._unreadable(error)
             return
         if not matches:
-            self.problems[path] = InputMissingError(
-                f"input {_shown(source)} does not exist; give a file, a folder or a glob that matches"
-            )
+            self.problems[path] = missing(_shown(source))
         for match in matches:
             if match != path and is_hidden(os.path.basename(match)):
                 self.hidden.add(_shown(match))

@@ -41,24 +41,25 @@ class Stores:
             return None
         return (status.getLen(), status.getModificationTime()) if status.isFile() else None
 
-    def head(self, name: str, size: int, *, unpacked: bool = False) -> bytes:
+    def head(self, file: InputFile, size: int, *, unpacked: bool = False) -> bytes:
         """The first bytes of a file, decompressed if asked.
 
         Raises:
             InputUnreadableError: it cannot be opened or decompressed.
         """
-        path = self._path(name)
+        path = self._path(file.name)
         codecs = self._spark._jvm.org.apache.hadoop.io.compress.CompressionCodecFactory  # type: ignore[union-attr]
         codec = codecs(self._hadoop).getCodec(path) if unpacked else None
         try:
-            stream = self._system(name).open(path)
+            opening = self._system(file.name).openFile(path)  # S3A asks for a length that it is not given
+            stream = opening.opt("fs.option.openfile.length", str(file.size)).build().get()
             try:
                 return bytes((codec.createInputStream(stream) if codec else stream).readNBytes(size))
             finally:
                 stream.close()
         except Py4JJavaError as error:
             raise InputUnreadableError(
-                f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
+                f"{file.name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
             ) from error
 
     def found(self, pattern: str) -> Iterator[tuple[InputFile, bool]]:

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.check.answer import check_inputs
 from jobs.check.before import local_files, read_heads
+from jobs.check.elsewhere import opener
 from jobs.check.fields import Found, find_fields, in_ms
 from jobs.check.heads import read_head
 from jobs.check.proposal import propose
@@ -122,7 +123,7 @@ def _by_check(lines: Sequence[str], settings: Settings, folder: Path) -> list[tu
     sends, judged = settings.inputs.sends, []
     for line in lines:
         (folder / "one.log").write_text(f"{line}\n", encoding="utf-8", newline="")
-        head = read_head(InputFile(str(folder / "one.log"), 1, 1), "jsonl", sends)
+        head = read_head(InputFile(str(folder / "one.log"), 1, 1), "jsonl", sends, opener([], {}))
         found = find_fields([head], sends)
         ended = head.records[0].get(sends.source_of("ended_at_ms").column) if head.records else None
         verdict = (bool(head.bad) or _refuses(found), in_ms("ended_at_ms", ended, sends) if ended else None)

@@ -321,7 +321,7 @@ def test_a_column_that_no_file_has_is_named_with_the_nearest(
         ({"a.log": b"a,b\n1,2"}, ("--sends", "a.log"), 2, "none of its first lines can be parsed; name"),
         ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv"), 2, "WRONG: no column for client_id, which each line needs; map"),
         ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv", "--set", "inputs.sends.fields.x=a"), 2, "unknown setting"),
-        ({"a.log": line()}, ("--sends", "a.log", "--consumers", "s3a://b/c"), 0, "consumers: s3a://b/c lies on"),
+        ({"a.log": line()}, ("--sends", "a.log", "--consumers", "oss://b/c"), 0, "consumers: oss://b/c lies on"),
         ({"a.log": line(), "r/b": b"{}"}, ("--sends", "a.log", "--routes", "r"), 0, "routes: 1 file, 0.0 MB; not"),
         ({}, ("--set", "cluster=a", "--lake", "l"), 2, "no input given; pass --sends PATH or"),
     ],

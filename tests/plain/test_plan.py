@@ -12,7 +12,7 @@ from jobs.cli import main as cli
 from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.tables import TABLES
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = pytest.mark.usefixtures("own_folder", "no_cloud")
 
 ROOT = Path(__file__).parents[2]
 DAY = "2026-11-21"
