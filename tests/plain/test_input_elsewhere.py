@@ -17,7 +17,7 @@ from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.spark import session
-from tests.given.bucket import served
+from tests.given.bucket import S3A, served
 from tests.given.lakes import publish
 from tests.given.send_logs import line, write
 from tests.given.site import D1
@@ -25,6 +25,7 @@ from tests.given.site import D1
 pytestmark = pytest.mark.usefixtures("no_cloud")
 
 Store = tuple[dict[str, str], Path]
+SILENT = "http://127.0.0.1:1"
 MISSING = "does not exist; give a file, a folder or a glob that matches"
 FILES = {
     "in/a.jsonl": line(),
@@ -122,16 +123,22 @@ def test_a_file_that_cannot_be_read_ends_a_run_before_spark_and_lake(
     assert not (asked.parent / "lake").exists()
 
 
-def test_what_the_key_of_the_environment_may_not_read_is_left_to_the_run(
+def test_what_another_key_than_a_runs_may_not_read_is_left_to_the_run(
     bucket: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run has the key of the settings."""
     write(bucket[1].parent, {"in/closed.jsonl": b"{}"})
     with pytest.raises(InputUnreadableError):
         check_before(_settings(bucket[0], "s3a://bucket/in"), ["sends"], [])
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "y")
-    assert check_before(_settings(bucket[0], "s3a://bucket/in"), ["sends"], []) == []
+    without_key = {name: value for name, value in bucket[0].items() if not name.endswith(".key")}
+    assert check_before(_settings(without_key, "s3a://bucket/in"), ["sends"], []) == []
+
+
+def test_input_is_looked_for_where_a_run_reads_it(bucket: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where the environment says, if the settings say otherwise."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", SILENT)
+    assert list_elsewhere("s3a://bucket/in/a.jsonl", bucket[0]).problems == ()
 
 
 def test_a_store_that_refuses_is_left_to_the_run(tmp_path: Path) -> None:
@@ -158,9 +165,7 @@ def test_each_file_is_asked_for_once(tmp_path: Path) -> None:
     assert len(requests) <= 40 + 3  # the folder, as a folder, and what is below
 
 
-def test_check_reads_heads_as_it_does_of_local_files(
-    bucket: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_reads_heads_as_it_does_of_local_files(bucket: Store, capsys: pytest.CaptureFixture[str]) -> None:
     spark, asked = bucket
     heads = read_heads(list_elsewhere("s3a://bucket/in/{a.jsonl,b/c*}", spark).files, _settings(spark))
     assert [len(head.records) for head in heads] == [1, 1]
@@ -169,7 +174,7 @@ def test_check_reads_heads_as_it_does_of_local_files(
     said = capsys.readouterr().out
     assert said.startswith("sends: 2 files, the first lines of 2 of them: 2 lines\n")
     assert f"routes: WRONG: input s3a://bucket/no {MISSING}" in said
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    words = ["--settings", _settings_file(asked.parent, spark | {f"{S3A}endpoint": SILENT})]
     assert cli.main(["check", "--sends", "s3a://bucket/in", *words]) == 0
     assert capsys.readouterr().out.startswith(
         "sends: unchecked, as its store cannot be looked at from here: http://127.0.0.1:1 does not answer: Connection"
@@ -177,7 +182,7 @@ def test_check_reads_heads_as_it_does_of_local_files(
 
 
 def test_the_plan_says_what_is_there_and_what_it_could_not_see(
-    bucket: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    bucket: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spark, asked = bucket
     publish(asked.parent / "lake", D1)
@@ -197,7 +202,7 @@ def test_the_plan_says_what_is_there_and_what_it_could_not_see(
         "write    s3a://bucket/lake (exists)",
     ]
     assert plan("s3a://bucket/other")[-1] == "write    s3a://bucket/other (would be made)"
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    _settings_file(asked.parent, spark | {f"{S3A}endpoint": SILENT})
     sends, *others = plan("s3a://bucket/lake")
     assert sends.startswith("read     sends: s3a://bucket/in (not looked at: http://127.0.0.1:1 does not answer")
     assert others == [
@@ -220,7 +225,7 @@ def test_the_doctor_claims_nothing_of_a_lake_that_it_could_not_see(
     assert checks("s3a://bucket/lake")[0] == (True, "s3a://bucket/lake holds a run log")
     assert checks("s3a://bucket/new")[0] == (True, "s3a://bucket/new would be made by the first run")
     assert checks("s3a://no/lake") == [(False, "cannot open lake s3a://no/lake: the store answers NoSuchBucket")]
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", SILENT)
     ((is_ok, found),) = checks("s3a://bucket/lake")
     assert (is_ok, found.partition(" does not answer")[0]) == (
         None, "cannot open lake s3a://bucket/lake: http://127.0.0.1:1",
