@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from jobs.answers.store import REGION, has_key, reason_of, storage_options
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError, LakeError
 from jobs.sources.lake_apart import alternatives
 from jobs.sources.local_files import InputFile, Listing, is_hidden, missing
@@ -138,6 +137,8 @@ def _seeing(path: str, spark: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
     As with S3A, and unlike for who reads a lake, Spark's settings come before the environment, which delta-rs reads.
     """
+    from jobs.answers.store import REGION, has_key, reason_of, storage_options  # noqa: PLC0415 - its folder loads Arrow
+
     options = storage_options(path, spark, {name: value for name, value in os.environ.items() if name in REGION})
     if path.startswith("s3") and not has_key(options):  # the executors may have one
         raise NotSeenError("neither the environment nor [spark] has a key to look with")
