@@ -26,6 +26,7 @@ from jobs.lake.lock import Clock, RunLock, hold
 from jobs.lake.noted_files import rows_of_days
 from jobs.lake.store import check_store
 from jobs.lake.store_lock import hold_on_store
+from jobs.spark.executors import check_seen
 from jobs.spark.no_rows import may_hold_rows
 from jobs.spark.store_folder import StoreFolder
 from jobs.tables import RUN_LOG, TABLES, Table
@@ -199,7 +200,7 @@ class Lake:
             single_writer: whether a store may be used that cannot keep two runs apart.
 
         Raises:
-            LakeError: the lake's store is ambiguous, or cannot be written.
+            LakeError: the lake's store is ambiguous, cannot be written, or is a folder that an executor does not see.
             LakeBusyError: another run holds it; also by each later write, once another run has broken the lock.
             SettingValueError: the lake's store cannot keep two runs apart.
         """
@@ -213,6 +214,8 @@ class Lake:
         with held as lock:
             self._lock = lock
             try:
+                if folder is not None:
+                    check_seen(self._spark, self.root, str(folder.absolute() / "_lock"))
                 yield lock.taken_from
             finally:
                 self._lock = None

@@ -1,4 +1,4 @@
-"""Whether the Python of each executor fits, asked before anything is read: otherwise a run fails in its middle."""
+"""What executors are asked before anything is read or published: otherwise a run fails in its middle, or worse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.resources import files
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from jobs.errors import PlatformError
+from jobs.errors import LakeError, PlatformError
 from jobs.spark.environment import numbers
 from jobs.spark.failures import root_cause
 
@@ -41,7 +41,7 @@ def check_executors(spark: SparkSession) -> None:
         PlatformError: the first executor whose Python cannot run, has another minor version, or lacks a package.
     """
     context = spark.sparkContext
-    if str(context.master).partition("[")[0] == "local":
+    if _is_one_machine(spark):
         return
     fits = tomllib.loads(files("conf").joinpath("jars.toml").read_text(encoding="utf-8"))
     major, minor = sys.version_info[:2]
@@ -67,6 +67,42 @@ def check_executors(spark: SparkSession) -> None:
             on, path, found = json.loads(answer)
             if wrong := misfits(found, needed):
                 raise PlatformError(f"on executor {on} {path} {' and '.join(wrong)}; {fix}")
+
+
+_SEES = """
+import json, os.path, socket, sys
+print(json.dumps((socket.gethostname(), os.path.exists(sys.argv[1]))))
+"""
+
+
+def check_seen(spark: SparkSession, lake: str, file: str) -> None:
+    """Refuse a lake in a folder that an executor does not see: it would write to its own disk, and nobody would know.
+
+    Each core that is there is asked once, as in `check_executors`.
+
+    Args:
+        spark: the session.
+        lake: its folder.
+        file: one in it that is there now.
+
+    Raises:
+        LakeError: the first executor that does not see it.
+    """
+    context = spark.sparkContext
+    if _is_one_machine(spark):
+        return
+    question = [context.pythonExec, "-c", _SEES, file]
+    for answer in context._jsc.parallelize([], context.defaultParallelism).pipe(question).collect():
+        on, is_seen = json.loads(answer)
+        if not is_seen:
+            raise LakeError(
+                f"lake {lake} is a folder that executor {on} does not see; put it on a disk that all machines share"
+                " under this path, or on a store, such as s3a://… or hdfs://…"
+            )
+
+
+def _is_one_machine(spark: SparkSession) -> bool:
+    return str(spark.sparkContext.master).partition("[")[0] == "local"
 
 
 def misfits(found: Mapping[str, tuple[str, str]], needed: Mapping[str, Mapping[str, str]]) -> list[str]:

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyspark
 import pytest
 
-from jobs.errors import PlatformError
-from jobs.spark.executors import _QUESTION, check_executors, misfits
+from jobs.errors import LakeError, PlatformError
+from jobs.spark.executors import _QUESTION, check_executors, check_seen, misfits
 from tests.given.scripts import script
 
 ROOT = Path(__file__).parents[2]
@@ -136,3 +136,19 @@ def test_the_archive_holds_what_the_lock_pins() -> None:
         pins(lock, ["c"])
     for name in NEEDED:
         assert pins((ROOT / "requirements.lock").read_text(), [name]).startswith(f"{name}==")
+
+
+def test_a_lake_that_an_executor_does_not_see_is_refused(tmp_path: Path) -> None:
+    lock = tmp_path / "_lock"
+    cluster = Cluster(sys.executable, 2)
+    with pytest.raises(LakeError, match=r"^lake /lake is a folder that executor \S+ does not see; put it on a disk"):
+        check_seen(SimpleNamespace(sparkContext=cluster), "/lake", str(lock))  # type: ignore[arg-type]
+    lock.touch()
+    check_seen(SimpleNamespace(sparkContext=cluster), "/lake", str(lock))  # type: ignore[arg-type]
+    assert cluster.asked == [2, 2]
+
+
+def test_on_one_machine_nobody_is_asked_whether_he_sees_the_lake(tmp_path: Path) -> None:
+    cluster = Cluster(sys.executable, 2, master="local[2]")
+    check_seen(SimpleNamespace(sparkContext=cluster), "/lake", str(tmp_path / "_lock"))  # type: ignore[arg-type]
+    assert cluster.asked == []
