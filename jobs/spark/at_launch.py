@@ -20,12 +20,12 @@ from jobs.settings.load import load_settings
 from jobs.spark.delta_jars import delta_jars
 from jobs.text.redaction import is_secret, redacted
 
-_JARS = "spark.jars"
-_OF_JARS = (_JARS, "spark.jars.packages")
+_FILES = {"spark.jars": "--jars", "spark.files": "--files", "spark.archives": "--archives"}
+"""Settings that are lists of files, and the option that takes the place of each."""
 _OF_PACKAGE = re.compile(r"([^:/]+):([^:/]+):([^:/]+)")
 """A package; `--packages` leaves in the settings only the jar that Spark has made of it, under the name `group_…`."""
 _AT_LAUNCH = re.compile(
-    r"spark\.(master|jars|(jars|submit|pyspark|yarn|kubernetes)\..+"
+    r"spark\.(master|jars|files|archives|(jars|submit|pyspark|yarn|kubernetes)\..+"
     r"|driver\.(memory.*|cores|extra.+|defaultJavaOptions|userClassPathFirst))"
 )
 
@@ -71,16 +71,14 @@ def submit_options(words: Sequence[str], jars: str, *, to_cluster: bool = False)
     files = [name for name in given.settings if name]
     site = load_settings(map(Path, files), filter(None, given.set), {}).spark
     own = {key: value for key, value in site.items() if _is_at_launch(key) and not is_secret(key)}
-    options = [word for key, value in own.items() if key != _JARS for word in ("--conf", f"{key}={value}")]
-    if to_cluster and files:
-        for name in files:
-            if Path(name).name != name:
-                raise SettingsError(
-                    f"settings file {name} lies in the driver's own folder on the cluster; go to"
-                    f" {Path(name).parent} and give --settings {Path(name).name}"
-                )
-        options += ["--files", ",".join(files)]
-    return ["--jars", ",".join(filter(None, [jars, own.get(_JARS)])), *options]
+    for name in files if to_cluster else ():
+        if Path(name).name != name:
+            raise SettingsError(
+                f"settings file {name} lies in the driver's own folder on the cluster; go to"
+                f" {Path(name).parent} and give --settings {Path(name).name}"
+            )
+    ours = {"spark.jars": jars, "spark.files": ",".join(files) if to_cluster else ""}
+    return [word for key, value in {**ours, **own}.items() for word in _option(key, value, ours)]
 
 
 def _is_at_launch(key: str) -> bool:
@@ -88,18 +86,20 @@ def _is_at_launch(key: str) -> bool:
 
 
 def _is_given(key: str, value: str, started: Mapping[str, str]) -> bool:
-    """Whether the JVM was started with it; jars by their names, as each cluster manager keeps them elsewhere."""
-    if started.get(key) == value or key not in _OF_JARS:
+    """Whether the JVM was started with it; files by their names, as each cluster manager keeps them elsewhere."""
+    if started.get(key) == value or key not in (*_FILES, "spark.jars.packages"):
         return started.get(key) == value
     names = {PurePosixPath(part).name for text in started.values() for part in text.split(",")}
     files = [PurePosixPath(_OF_PACKAGE.sub(r"\1_\2-\3.jar", jar)).name for jar in value.split(",")]
     return all(any(fnmatchcase(name, file) for name in names) for file in files)
 
 
-def _option(key: str, value: str, started: Mapping[str, str]) -> tuple[str, str]:
-    if key == _JARS:  # --jars takes the place of a spark.jars
-        return "--jars", ",".join(filter(None, [started.get(_JARS), value]))
-    return "--conf", f"{key}={value}"
+def _option(key: str, value: str, given: Mapping[str, str]) -> tuple[str, ...]:
+    """Words by which spark-submit gets the setting, files besides those that it is given already."""
+    if key not in _FILES:
+        return "--conf", f"{key}={value}"
+    files = ",".join(dict.fromkeys(filter(None, [given.get(key), value])))
+    return (_FILES[key], files) if files else ()
 
 
 if __name__ == "__main__":

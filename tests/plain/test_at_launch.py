@@ -22,6 +22,13 @@ def test_a_jar_that_spark_was_started_with_is_known_by_its_name(started: dict[st
     assert acting_later({"spark.jars": jars, "spark.ui.port": "1"}, started) == {"spark.ui.port": "1"}
 
 
+def test_an_archive_is_known_by_its_name_and_the_folder_that_it_becomes() -> None:
+    started = {"spark.archives": "file:///site/env.tar.gz#env"}
+    assert acting_later({"spark.archives": "env.tar.gz#env"}, started) == {}
+    with pytest.raises(SettingsError, match=r"--archives 'file:///site/env.tar.gz#env,env.tar.gz#other'"):
+        acting_later({"spark.archives": "env.tar.gz#other"}, started)
+
+
 def test_a_package_is_known_by_the_jar_that_it_became() -> None:
     started = {"spark.jars": "file:///home/u/.ivy2.5.2/jars/org.apache.hadoop_hadoop-aws-3.5.0.jar"}
     assert acting_later({"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}, started) == {}
@@ -75,13 +82,17 @@ def test_a_setting_acts_at_launch_or_later(key: str, *, is_late: bool) -> None:
 def test_a_command_lines_settings_become_options_of_spark_submit() -> None:
     Path("site.toml").write_text(
         '[spark]\n"spark.jars" = "/opt/s3.jar"\n"spark.driver.memory" = "4g"\n"spark.ui.port" = "1"\n'
+        '"spark.archives" = "env.tar.gz#env"\n'
         '"spark.kubernetes.authenticate.submission.oauthToken" = "hunter22"\n',
         encoding="utf-8",
     )
     words = ["nightly", "--settings=site.toml", "--json", "--set", "spark.driver.memory=8g", "--fail-on", "event"]
-    options = ["--jars", "delta.jar,/opt/s3.jar", "--conf", "spark.driver.memory=8g"]
-    assert submit_options(words, "delta.jar") == options
-    assert submit_options(words, "delta.jar", to_cluster=True) == [*options, "--files", "site.toml"]
+    jars, more = (
+        ["--jars", "delta.jar,/opt/s3.jar"],
+        ["--conf", "spark.driver.memory=8g", "--archives", "env.tar.gz#env"],
+    )
+    assert submit_options(words, "delta.jar") == [*jars, *more]
+    assert submit_options(words, "delta.jar", to_cluster=True) == [*jars, "--files", "site.toml", *more]
 
 
 @pytest.mark.parametrize("words", [["nightly"], ["nightly", "--settings"], ["nightly", "--set"], []])
