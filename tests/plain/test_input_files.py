@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar, cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError, SettingValueError
-from jobs.sources.local_files import Listing, is_local, list_local
+from jobs.sources import files
+from jobs.sources.local_files import InputFile, Listing, is_local, list_local
 
 NOBODY = 65_534
 
@@ -172,3 +176,39 @@ def test_a_path_without_a_store_lies_on_the_default_one() -> None:
     assert [is_local("/logs", store) for store in stores] == [True, True, False]
     assert [is_local("file:/logs", store) for store in stores] == [True] * 3
     assert [is_local("s3a://b/logs", store) for store in stores] == [False] * 3
+
+
+class _Together:
+    """A store that answers only four looks at once: one after another, they would wait for ever."""
+
+    statuses: ClassVar[dict[str, tuple[int, int]]] = {f"s3a://b/{number}.log": (3, number) for number in range(8)}
+
+    def __init__(self, _: object) -> None:
+        self._four = threading.Barrier(4)
+
+    def is_local(self, _: str) -> bool:
+        return False
+
+    def found(self, _: str) -> Iterator[tuple[InputFile, bool]]:
+        return ((InputFile(name, *status), False) for name, status in reversed(self.statuses.items()))
+
+    def head(self, file: InputFile, _: int) -> bytes:
+        self._four.wait(30)
+        return b"BZh91AY&SY" if file.name in ("s3a://b/5.log", "s3a://b/2.log") else b"{}"
+
+    def status(self, name: str) -> tuple[int, int] | None:
+        self._four.wait(30)
+        return None if name == "s3a://b/6.log" else (4, 4) if name == "s3a://b/3.log" else self.statuses[name]
+
+
+@pytest.mark.fault(6)
+def test_files_of_a_store_are_looked_at_together_and_the_first_that_is_wrong_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(files, "Stores", _Together)
+    session = cast("SparkSession", None)
+    with pytest.raises(InputUnreadableError, match=r"^s3a://b/2\.log is bzip2"):
+        files.list_files(session, ["s3a://b"])
+    listed = tuple(InputFile(name, *status) for name, status in _Together.statuses.items())
+    with pytest.raises(InputUnreadableError, match=r"^s3a://b/3\.log changed while it was read"):
+        files.check_unchanged(session, files.Manifest(listed, ()))
