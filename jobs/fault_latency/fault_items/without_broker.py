@@ -108,8 +108,19 @@ def _all_isolated(sends_per_process: DataFrame, isolations: DataFrame, end: str,
         *OWNER, "broker_name", F.col("start_ms").alias("held_from_ms"), F.col(end).alias("held_until_ms")
     )
     sends = sends_per_process.where("enforced AND NOT by_caller AND not_replayed IS NULL")
-    owners = sends.select(*TOPIC).distinct().join(isolated_spans.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    brokers_of_topics = owners.join(F.broadcast(_brokers_of_topics(sends_per_process, routed)), ["cluster", "topic"])
+    brokers = _brokers_of_topics(sends_per_process, routed)
+    # Few isolate as many brokers as a topic always has: of all others their topics' brokers need not be listed.
+    fewest = brokers.groupBy("cluster", "topic").agg(F.count_if(_is_always_there()).alias("fewest"))
+    isolated_brokers = isolated_spans.groupBy(*OWNER).agg(F.size(F.collect_set("broker_name")).alias("isolated"))
+    owners = (
+        sends.select(*TOPIC)
+        .distinct()
+        .join(isolated_brokers, list(OWNER))
+        .join(F.broadcast(fewest), ["cluster", "topic"])
+        .where("isolated >= fewest")
+        .drop("isolated", "fewest")
+    )
+    brokers_of_topics = owners.join(F.broadcast(brokers), ["cluster", "topic"])
     isolated = (
         brokers_of_topics.join(isolated_spans, [*OWNER, "broker_name"])
         .withColumns({"start_ms": F.greatest("start_ms", "held_from_ms"), "end_ms": F.least("end_ms", "held_until_ms")})
@@ -129,6 +140,10 @@ def _brokers_of_topics(sends_per_process: DataFrame, routed: DataFrame) -> DataF
     unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
     always = {"start_ms": F.lit(0).cast("bigint"), "end_ms": F.lit(FAR_MS)}
     return routed.unionByName(unrouted.withColumns(always))
+
+
+def _is_always_there() -> Column:
+    return (F.col("start_ms") <= 0) & (F.col("end_ms") >= FAR_MS)
 
 
 def _spans(known_routes: DataFrame, name: str) -> DataFrame:
