@@ -294,13 +294,24 @@ def _clock() -> dt.datetime:
     return dt.datetime(2026, 3, 5, tzinfo=dt.UTC)
 
 
-def test_on_another_store_only_the_runs_own_staging_goes(
+def test_on_another_store_all_staging_goes_while_the_lake_is_held_and_only_the_runs_own_when_it_was_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs.lake.tables_io, "local_folder", lambda _: None)
-    for run_id in ("own", "other"):
-        (tmp_path / "_staging" / run_id / "sends").mkdir(parents=True)
-    Lake(spark, tmp_path.as_uri()).clear_staging("own")
-    assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["other"]
-    Lake(spark, tmp_path.as_uri()).clear_staging("never-was")
-    assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["other"]
+    staging, slow, breaker = tmp_path / "_staging", Lake(spark, tmp_path.as_uri()), Lake(spark, tmp_path.as_uri())
+
+    def left_after(run_id: str) -> list[str]:
+        for other in ("slow", "other"):
+            (staging / other / "sends").mkdir(parents=True, exist_ok=True)
+        slow.clear_staging(run_id)
+        return [path.name for path in staging.iterdir()] if staging.exists() else []
+
+    with slow.locked("slow", _clock):
+        assert [path.name for path in (tmp_path / "_lock").glob("0*")] == ["00000001"]
+        assert left_after("slow") == []
+        with pytest.raises(LakeBusyError, match="is held by run slow"), breaker.locked("second", _clock):
+            pass
+        with breaker.locked("breaker", _clock, break_lock=True):
+            assert left_after("slow") == ["other"]
+            assert sorted(left_after("never-was")) == ["other", "slow"]
+    assert (tmp_path / "_lock/00000002").read_bytes() == b"released"
