@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 LOCKS: Mapping[str, tuple[str, ...]] = {"requirements.lock": ("build", "report"), "requirements-dev.lock": ("dev",)}
 """Lock file → extras that it covers."""
 
-JAR_LOCKS = ("conf/jars.toml", "tests/recorder/jars.toml", "bench/peers/jars.toml")
+JAR_LOCKS = ("conf/jars.toml", "tests/recorder/jars.toml", "tests/stores/jars.toml", "bench/peers/jars.toml")
 
 _ENTRY = re.compile(r"^(?P<name>[a-z0-9._-]+)==(?P<version>[^\s;\\]+)(?: ; (?P<marker>.+?))? \\$")
 _HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")

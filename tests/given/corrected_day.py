@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,19 +48,23 @@ CORRECTED_UPDATES: list[Line] = [
 
 
 def content(lake: Path, *, but: str = "") -> dict[str, list[str]]:
-    """Each table but the run log, and but the one named: its rows, sorted, without run id and folder of the input.
+    """Each table but the run log, and but the one named: its rows, sorted, without run id and folder of the input."""
+    return said_by({name: deltalake.DeltaTable(str(lake / name)) for name in _tables(lake) if name != but})
+
+
+def said_by(tables: Mapping[str, deltalake.DeltaTable]) -> dict[str, list[str]]:
+    """Each table's rows, sorted, without run id and folder of the input.
 
     Some table has rows: to compare nothing with nothing shows nothing.
     """
     found = {
         name: sorted(
             json.dumps({name: _plain(name, value) for name, value in row.items() if name != "run_id"}, default=str)
-            for row in deltalake.DeltaTable(str(lake / name)).to_pyarrow_table().to_pylist()
+            for row in table.to_pyarrow_table().to_pylist()
         )
-        for name in _tables(lake)
-        if name != but
+        for name, table in tables.items()
     }
-    assert any(found.values()), f"{lake} holds no row to compare"
+    assert any(found.values()), "there is no row to compare"
     return found
 
 

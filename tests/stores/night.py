@@ -1,0 +1,83 @@
+"""Two days of both flows in a few lines, and what a lake on any store says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import deltalake
+
+from jobs.answers.store import storage_options
+from jobs.tables import RUN_LOG, TABLES
+from tests.freeze.program import Program
+from tests.given.corrected_day import CORRECTED_ROUTES, CORRECTED_UPDATES, FIRST, said_by
+from tests.given.site import D1, D2, at, write_lines
+from tests.given.snapshot_site import connection, route, running_info
+
+BOTH_DAYS = ("--from", f"{D1}", "--to", f"{D2}")
+_KINDS = ("sends", "fault_item_updates", "consumers", "routes", "running_info")
+_SMALL = {"spark.sql.shuffle.partitions": "2"}
+
+
+def write_night(folder: Path) -> None:
+    """A folder for each kind of input; each day has lines of each flow."""
+    noons = at(D1, "12:00:00"), at(D2, "12:00:00")
+    lines = {
+        "sends": FIRST,
+        "fault_item_updates": CORRECTED_UPDATES,
+        "consumers": [*(connection(noon, ["x", "y"]) for noon in noons), connection(noons[0] + 60_000, ["y"]), {}],
+        "routes": [*CORRECTED_ROUTES, *(route(noon, a=4, b=1) for noon in noons)],
+        "running_info": [running_info(noons[0], "x", "AllocateMessageQueueAveragelyByCircle")],
+    }
+    for kind in _KINDS:
+        write_lines(folder / kind / "lines.jsonl", lines[kind])
+
+
+def write_settings(file: Path, lake: str, night: str, spark: Mapping[str, str]) -> Path:
+    """Settings of a site that has its lake and its input there; returns the file."""
+    tables = [
+        f"lake = {json.dumps(lake)}\nmax_bad_fraction = 0.5",
+        *(f"[inputs.{kind}]\npath = {json.dumps(f'{night}/{kind}')}" for kind in _KINDS),
+        "[spark]",
+        *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in {**_SMALL, **spark}.items()),
+    ]
+    file.write_text("\n".join(tables) + "\n", encoding="utf-8")
+    return file
+
+
+def publish(program: Program, settings: Path) -> None:
+    """Both flows, what-if answers, and what `verify` finds."""
+    for command in ("nightly", "what-if", "verify"):
+        ends(program, 0, command, *BOTH_DAYS, "--settings", settings)
+
+
+def ends(program: Program, exit_code: int, *arguments: object) -> dict[str, Any]:
+    """What became of a command that has to end so."""
+    ended = program.run(list(map(str, arguments)))
+    assert ended["exit_code"] == exit_code, ended
+    return ended
+
+
+def rows_in(lake: str, spark: Mapping[str, str]) -> dict[str, list[str]]:
+    """Each table's rows, as delta-rs reads them from the store, but the run log's."""
+    opened = _opened(lake, spark)
+    return said_by({name: table for name, table in opened.items() if name != RUN_LOG.name})
+
+
+def run_log_of(lake: str, spark: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+    """Command, day, status and run of each row, in the order of events."""
+    rows = _opened(lake, spark)[RUN_LOG.name].to_pyarrow_table().to_pylist()
+    rows.sort(key=lambda row: row["event_seq"])
+    return [(row["flow"], f"{row['event_date']}", row["status"], row["run_id"]) for row in rows]
+
+
+def _opened(lake: str, spark: Mapping[str, str]) -> dict[str, deltalake.DeltaTable]:
+    options = storage_options(lake, spark)
+    places = {table.name: f"{lake}/{table.name}" for table in TABLES}
+    return {
+        name: deltalake.DeltaTable(place, storage_options=options)
+        for name, place in places.items()
+        if deltalake.DeltaTable.is_deltatable(place, options)
+    }

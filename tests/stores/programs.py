@@ -1,0 +1,82 @@
+"""Programs of a test: one that stays warm and takes command after command, and ones that begin, and may be killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.given.processes import children
+from tests.stores.servers import ROOT, kill_all, wait_until
+
+_LONGEST_SECONDS = 600
+FIRST_TABLES = "publishing lines of "
+"""How the progress line begins that says: sends are published, and what is derived of them is next."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended, and the last line that it wrote to stderr."""
+
+    code: int
+    sentence: str
+
+
+class Running:
+    """A program that runs; all of it is killed at the end of the block, if it still does.
+
+    Args:
+        command: of the program.
+        folder: where it runs, and what it says is kept.
+        environ: its environment, whole.
+    """
+
+    def __init__(self, command: Sequence[object], folder: Path, environ: Mapping[str, str] | None = None) -> None:
+        self._said = folder / "said.txt"
+        with self._said.open("wb") as said:
+            self._process = subprocess.Popen(
+                list(map(str, command)), cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=said,
+            )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL to the program, its JVM and their workers."""
+        kill_all(children(self._process.pid))
+        self._process.wait()
+
+    def processes(self) -> list[int]:
+        """The program's and all below."""
+        return children(self._process.pid)
+
+    def wait_until_said(self, text: str) -> None:
+        """Until it is in what the program wrote to stderr."""
+        wait_until(lambda: text in self._text() or self._process.poll() is not None, text, _LONGEST_SECONDS)
+        assert self._process.poll() is None, self._text()
+
+    def ended(self) -> Ended:
+        """Wait for its end."""
+        code = self._process.wait(_LONGEST_SECONDS)
+        return Ended(code, next(iter(self._text().splitlines()[::-1]), ""))
+
+    def _text(self) -> str:
+        return self._said.read_text(encoding="utf-8", errors="replace")
+
+
+def program(folder: Path, *arguments: object) -> Running:
+    """The program from its command line."""
+    folder.mkdir(parents=True)
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    return Running([sys.executable, "-m", "jobs.cli", *map(str, arguments)], folder, environ)

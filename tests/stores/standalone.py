@@ -1,0 +1,87 @@
+"""Spark's own cluster on loopback: a master and workers, each with one executor for each application."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+
+from jobs.spark.delta_jars import delta_jars
+from jobs.spark.environment import java_command
+from tests.given.driven_client import SHORT
+from tests.given.processes import children, text
+from tests.stores.programs import Running
+from tests.stores.servers import ROOT, Servers, free_port, is_listening, wait_until
+
+HOME = Path(str(pyspark.__file__)).parent
+_EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+_LAUNCHED = {
+    "spark.executor.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+class Standalone(Servers):
+    """A master and two workers of one core."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._port = free_port()
+        self._archive = folder / "faultline.zip"
+
+    def bring_up(self) -> None:
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(self.folder / "dist")]
+        subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+        shutil.copy(next((self.folder / "dist").glob("*.whl")), self._archive)
+        shutil.copy(ROOT / "bin/submit.py", self.folder)
+        self._start("master", "master.Master", "--port", f"{self._port}")
+        wait_until(lambda: is_listening(self._port), "a master")
+        for number in (1, 2):
+            self.start_worker(number)
+
+    def start_worker(self, number: int) -> None:
+        """Start it, and wait until the master knows it."""
+        name, before = f"worker {number}", self._known()
+        work = self.folder / name
+        self._start(name, "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", f"{work}", self._uri)
+        wait_until(lambda: self._known() > before, name)
+
+    def executors(self) -> list[int]:
+        """Those that run below workers, the first worker's first."""
+        workers = [name for name in ("worker 1", "worker 2") if name in self._processes]
+        below = [each for name in workers for each in children(self.process(name))]
+        return [each for each in below if _EXECUTOR in text(Path(f"/proc/{each}/cmdline"))]
+
+    def submit(self, folder: Path, *arguments: object) -> Running:
+        """The packaged program by spark-submit; what executors need comes with it."""
+        folder.mkdir(parents=True)
+        launched = [word for name, value in _LAUNCHED.items() for word in ("--conf", f"{name}={value}")]
+        command = [
+            HOME / "bin/spark-submit", "--master", self._uri, "--deploy-mode", "client", *launched,
+            "--py-files", self._archive, "--jars", ",".join(map(str, delta_jars())), self.folder / "submit.py",
+            *map(str, arguments),
+        ]  # fmt: skip
+        return Running(command, folder, self._environ())
+
+    @property
+    def _uri(self) -> str:
+        return f"spark://127.0.0.1:{self._port}"
+
+    def _start(self, name: str, program: str, *arguments: str) -> None:
+        command = [java_command(), *SHORT, "-Xmx512m", "-cp", f"{HOME}/jars/*", f"org.apache.spark.deploy.{program}"]
+        self.start(name, [*command, "--host", "127.0.0.1", "--webui-port", "0", *arguments], self._environ())
+
+    def _known(self) -> int:
+        return self.said("master").count("Registering worker")
+
+    def _environ(self) -> dict[str, str]:
+        outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FAULTLINE_HOME")}
+        here = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
+        return outside | here | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}

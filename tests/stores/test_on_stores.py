@@ -1,0 +1,112 @@
+"""A lake on a real S3 server and on a real HDFS, by the program itself: its tables are those of a lake in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.freeze.program import Program
+from tests.given.site import D1
+from tests.stores.hdfs import Hdfs
+from tests.stores.night import BOTH_DAYS, ends, publish, rows_in, run_log_of, write_settings
+from tests.stores.programs import program
+from tests.stores.s3 import S3, spark_settings
+
+pytestmark = pytest.mark.slow  # whole programs: `make test-stores`
+HELD = "is held by run "
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A lake on a store, with both days, what-if answers and what `verify` found.
+
+    Attributes:
+        uri: of the lake.
+        settings: of its site.
+        spark: of these, what is said to Spark.
+    """
+
+    uri: str
+    settings: Path
+    spark: dict[str, str]
+
+    @property
+    def rows(self) -> dict[str, list[str]]:
+        return rows_in(self.uri, self.spark)
+
+    @property
+    def log(self) -> list[tuple[str, str, str, str]]:
+        return run_log_of(self.uri, self.spark)
+
+
+@pytest.fixture(scope="module")
+def hdfs(tmp_path_factory: pytest.TempPathFactory, night: Path) -> Iterator[Hdfs]:
+    with Hdfs(tmp_path_factory.mktemp("hdfs")) as started:
+        started.put(night, "/night")
+        yield started
+
+
+@pytest.fixture(scope="module", params=["s3a", "hdfs"])
+def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, s3: S3, warm: Program) -> Lake:
+    root = s3.uri if request.param == "s3a" else request.getfixturevalue("hdfs").uri
+    spark = spark_settings(s3.port)
+    folder = tmp_path_factory.mktemp("site")
+    settings = write_settings(folder / "site.toml", f"{root}/lake", f"{root}/night", spark)
+    publish(warm, settings)
+    return Lake(f"{root}/lake", settings, spark)
+
+
+def test_a_rerun_changes_nothing(lake: Lake, expected: dict[str, list[str]], warm: Program) -> None:
+    assert lake.rows == expected
+    before = len(lake.log)
+    ends(warm, 0, "nightly", *BOTH_DAYS, "--settings", lake.settings)
+    assert lake.rows == expected
+    assert sorted(row[2] for row in lake.log[before:]) == ["STARTED"] * 4 + ["SUCCEEDED"] * 4
+
+
+def test_a_second_writer_exits_5_and_harms_nothing(
+    lake: Lake, expected: dict[str, list[str]], warm: Program, tmp_path: Path
+) -> None:
+    with program(tmp_path / "first", "fault-latency", *BOTH_DAYS, "--settings", lake.settings) as first:
+        first.wait_until_said("opening the lake")
+        second = ends(warm, 5, "fault-latency", *BOTH_DAYS, "--settings", lake.settings)
+        assert f"faultline: lake {lake.uri} {HELD}" in second["complaint"]
+        assert first.ended().code == 0
+    assert lake.rows == expected
+    assert {status for *_, status, _ in lake.log[-4:]} == {"STARTED", "SUCCEEDED"}
+    assert len({run for *_, run in lake.log[-4:]}) == 1
+
+
+def test_a_killed_run_is_made_good_by_the_next(
+    lake: Lake, expected: dict[str, list[str]], warm: Program, tmp_path: Path
+) -> None:
+    """Its lock outlives it by two minutes at most: who cannot wait breaks it."""
+    again = ("fault-latency", *BOTH_DAYS, "--settings", lake.settings)
+    with program(tmp_path / "killed", *again) as killed:
+        killed.wait_until_said(f"publishing lines of {D1}")
+        killed.kill()
+    run = lake.log[-1][3]
+    assert [row[2] for row in lake.log if row[3] == run] == ["STARTED"]
+    assert f"{HELD}{run}" in ends(warm, 5, *again)["complaint"]
+    ends(warm, 0, *again, *(("--wait", 4) if lake.uri.startswith("s3a") else ("--break-lock",)))
+    assert lake.rows == expected
+
+
+def test_maintain_changes_no_row(lake: Lake, expected: dict[str, list[str]], warm: Program) -> None:
+    ends(warm, 0, "maintain", "--settings", lake.settings)
+    ends(warm, 0, "maintain", "--apply", "--settings", lake.settings)
+    assert lake.rows == expected
+
+
+def test_show_and_report_answer_as_from_a_folder(lake: Lake, in_folder: Path, warm: Program, tmp_path: Path) -> None:
+    asked = ("--date", D1, "--settings")
+    folder = str(in_folder.parent / "lake")
+    for question in ("night", "isolations", "owners"):
+        here, there = (ends(warm, 0, "show", question, *asked, each)["answer"] for each in (in_folder, lake.settings))
+        assert there == here.replace(folder, lake.uri)
+    page = tmp_path / "night.html"
+    ends(warm, 0, "report", *asked, lake.settings, "--output", page)
+    assert "broker-a" in page.read_text(encoding="utf-8")

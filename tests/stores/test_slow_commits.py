@@ -1,0 +1,42 @@
+"""Two drivers at once on S3 whose commits take two seconds to arrive: nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.freeze.program import Program
+from tests.given.corrected_day import by_day
+from tests.given.site import D1, D2
+from tests.stores.night import ends, rows_in, run_log_of, write_settings
+from tests.stores.programs import program
+from tests.stores.s3 import S3, spark_settings
+from tests.stores.slow_commits import slow_commits
+
+pytestmark = pytest.mark.slow  # whole programs: `make test-stores`
+
+
+def test_of_two_drivers_one_waits_or_exits_5_and_no_commit_is_lost(
+    s3: S3, expected: dict[str, list[str]], warm: Program, tmp_path: Path
+) -> None:
+    lake, direct = f"{s3.uri}/delayed", spark_settings(s3.port)
+    straight = write_settings(tmp_path / "straight.toml", lake, f"{s3.uri}/night", direct)
+    with slow_commits(s3.port) as proxy:
+        slowly = write_settings(tmp_path / "slowly.toml", lake, f"{s3.uri}/night", spark_settings(proxy.server_port))
+        with program(tmp_path / "first", "fault-latency", "--date", D1, "--settings", slowly) as first:
+            assert proxy.first.wait(300)
+            second = ("fault-latency", "--date", D2, "--settings", straight)
+            refused = ends(warm, 5, *second)
+            assert f"lake {lake} is held by run " in refused["complaint"]
+            ends(warm, 0, *second, "--wait", 10)
+            assert first.ended().code == 0
+        assert proxy.commits > 10
+    log = run_log_of(lake, direct)
+    assert [row[:3] for row in log] == [
+        ("FAULT_LATENCY", f"{day}", status) for day in (D1, D2) for status in ("STARTED", "SUCCEEDED")
+    ]
+    assert len({run for *_, run in log}) == 2
+    of_flow = rows_in(lake, direct)
+    assert by_day(of_flow) == {key: rows for key, rows in by_day(expected).items() if key[0] in of_flow}
+    assert all(file.name.isdecimal() for file in (s3.bucket / "delayed/_lock").iterdir())
