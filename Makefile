@@ -17,7 +17,7 @@ MUTANTS_ARGS ?=
 EXECUTOR_PYTHON ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check licences supply-check bench bench-night bench-recorder package executor-env lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-stores lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check licences supply-check bench bench-night bench-recorder package executor-env lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ test-recorder: setup recorder ## the recorder, as an agent and as a library, wit
 
 test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3, with ACL and TLS too; ten minutes, and Maven
 	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)
+
+test-stores: setup ## lakes on a real S3 server and on HDFS, and a cluster whose parts are killed; half an hour (an estimate), 750 MB of jars once, and Go
+	@$(PYTHON) -m pytest tests/stores -m "" $(PYTEST_ARGS)
 
 lab: setup recorder ## a live night on loopback from a seed: servers, applications, deeds, both flows, and what they miss or invent; LAB_ARGS='--seed 7 --minutes 6 --keep DIR'; a quarter of an hour, and Maven
 	@$(PYTHON) -m tests.lab $(LAB_ARGS)

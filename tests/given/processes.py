@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -32,6 +33,12 @@ def listening(processes: Iterable[int]) -> list[tuple[str, int]]:
     rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
     local = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in inodes]
     return [(address, int(port, 16)) for address, port in local]
+
+
+def is_listening(port: int) -> bool:
+    """Whether somebody takes connections at the port of loopback."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _link(link: Path) -> str:

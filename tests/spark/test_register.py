@@ -25,6 +25,7 @@ from jobs.spark.delta_jars import delta_jars
 from jobs.spark.session import DELTA
 from jobs.tables import BROKER_WINDOWS, ISOLATION_INTERVALS, TABLES
 from tests.given.lakes import LiteralLake
+from tests.given.processes import is_listening
 from tests.given.site import D1
 from tests.given.small_plans import SMALL
 
@@ -164,18 +165,13 @@ def _thrift_server(home: Path, settings: dict[str, str]) -> Iterator[str]:
             stderr=log,
         )  # fmt: skip
     try:
-        while process.poll() is None and not _answers(port):
+        while process.poll() is None and not is_listening(port):
             time.sleep(0.5)
         assert process.poll() is None, said.read_text()[-5000:]
         yield f"jdbc:hive2://127.0.0.1:{port}/kept"
     finally:
         process.terminate()
         process.wait()
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _asked(spark: SparkSession, url: str, sql: str) -> list[tuple[str | None, ...]]:

@@ -93,6 +93,6 @@ class Hdfs(Servers):
             "dfs.datanode.hostname": "127.0.0.1",
         }
         from_spark = [jar for pattern in _FROM_SPARK for jar in sorted(spark_jars_folder().glob(pattern))]
-        class_path = os.pathsep.join(map(str, [*jars("hdfs"), *from_spark]))
+        class_path = os.pathsep.join(map(str, [*jars("hadoop-client-minicluster"), *from_spark]))
         given = [word for name, value in settings.items() for word in ("-D", f"{name}={value}")]
         return [java_command(), *SHORT, "-Xmx256m", "-cp", class_path, f"{_NODES}.{node}", *given]

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.stores.servers import ROOT, Servers, free_port, is_listening, jars, wait_until
+from tests.given.processes import is_listening
+from tests.stores.servers import ROOT, Servers, free_port, jars, wait_until
 
 _VERSION = "v1.8.0"
 KEY, SECRET = "tests", "secret-of-tests"
@@ -36,7 +37,7 @@ class S3(Servers):
 def spark_settings(port: int) -> dict[str, str]:
     """What a site writes into `[spark]` to reach a server at the port."""
     return {
-        "spark.jars": ",".join(map(str, jars("s3a"))),
+        "spark.jars": ",".join(map(str, jars("hadoop-aws", "bundle", "analyticsaccelerator-s3"))),
         "spark.hadoop.fs.s3a.endpoint": f"http://127.0.0.1:{port}",
         "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
         "spark.hadoop.fs.s3a.path.style.access": "true",

@@ -21,10 +21,11 @@ ROOT = Path(__file__).parents[2]
 _START_SECONDS = 120
 
 
-def jars(kind: str) -> list[Path]:
-    """The locked jars of that kind, fetched once."""
+def jars(*names: str) -> list[Path]:
+    """The locked jars of these names, fetched once."""
     lock = tomllib.loads((ROOT / "tests/stores/jars.toml").read_text(encoding="utf-8"))
-    return list(cached([Jar(**entry) for entry in lock[kind]], ROOT / ".faultline" / "store-jars"))
+    wanted = [Jar(**entry) for entry in lock["jar"] if entry["name"] in names]
+    return list(cached(wanted, ROOT / ".faultline" / "store-jars"))
 
 
 class Servers:
@@ -100,9 +101,3 @@ def wait_until(holds: Callable[[], bool], what: str, seconds: float = _START_SEC
     while not holds():
         assert time.monotonic() < until, f"not within {seconds} s: {what}"
         time.sleep(0.2)
-
-
-def is_listening(port: int) -> bool:
-    """Whether somebody takes connections at the port of loopback."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
