@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.freeze.program import Program
-from tests.stores.night import publish, rows_in, write_night, write_settings
+from tests.stores.night import DAY, ends, rows_in, write_night, write_settings
 from tests.stores.s3 import S3, spark_settings
 from tests.stores.servers import ROOT
 
@@ -40,10 +40,10 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 
 @pytest.fixture(scope="session")
 def in_folder(tmp_path_factory: pytest.TempPathFactory, night: Path, s3: S3, warm: Program) -> Path:
-    """Settings of a lake in a folder, with both days, what-if answers and what `verify` found."""
+    """Settings of a lake in a folder with the night."""
     folder = tmp_path_factory.mktemp("in-folder")
     settings = write_settings(folder / "site.toml", str(folder / "lake"), str(night), spark_settings(s3.port))
-    publish(warm, settings)
+    ends(warm, 0, "nightly", *DAY, "--settings", settings)
     return settings
 
 

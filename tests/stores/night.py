@@ -1,4 +1,4 @@
-"""Two days of both flows in a few lines, and what a lake on any store says of them."""
+"""A day of both flows in a few lines, and what a lake on any store says of them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 import deltalake
 
 from jobs.answers.store import storage_options
-from jobs.tables import RUN_LOG, TABLES
+from jobs.tables import POLICY_OUTCOMES, REPLAY_CHECKS, RUN_LOG, TABLES
 from tests.freeze.program import Program
 from tests.given.corrected_day import CORRECTED_ROUTES, CORRECTED_UPDATES, FIRST, said_by
-from tests.given.site import D1, D2, at, write_lines
+from tests.given.site import D1, at, write_lines
 from tests.given.snapshot_site import connection, route, running_info
 
-BOTH_DAYS = ("--from", f"{D1}", "--to", f"{D2}")
+DAY = ("--date", f"{D1}")
 _KINDS = ("sends", "fault_item_updates", "consumers", "routes", "running_info")
 _SMALL = {"spark.sql.shuffle.partitions": "2"}
 
 
 def write_night(folder: Path) -> None:
-    """A folder for each kind of input; each day has lines of each flow."""
-    noons = at(D1, "12:00:00"), at(D2, "12:00:00")
+    """A folder for each kind of input; a few sends are of the day after."""
+    noon = at(D1, "12:00:00")
     lines = {
         "sends": FIRST,
         "fault_item_updates": CORRECTED_UPDATES,
-        "consumers": [*(connection(noon, ["x", "y"]) for noon in noons), connection(noons[0] + 60_000, ["y"]), {}],
-        "routes": [*CORRECTED_ROUTES, *(route(noon, a=4, b=1) for noon in noons)],
-        "running_info": [running_info(noons[0], "x", "AllocateMessageQueueAveragelyByCircle")],
+        "consumers": [connection(noon, ["x", "y"]), connection(noon + 60_000, ["y"]), {}],
+        "routes": [*CORRECTED_ROUTES, route(noon, a=4, b=1)],
+        "running_info": [running_info(noon, "x", "AllocateMessageQueueAveragelyByCircle")],
     }
     for kind in _KINDS:
         write_lines(folder / kind / "lines.jsonl", lines[kind])
@@ -47,12 +47,6 @@ def write_settings(file: Path, lake: str, night: str, spark: Mapping[str, str]) 
     return file
 
 
-def publish(program: Program, settings: Path) -> None:
-    """Both flows, what-if answers, and what `verify` finds."""
-    for command in ("nightly", "what-if", "verify"):
-        ends(program, 0, command, *BOTH_DAYS, "--settings", settings)
-
-
 def ends(program: Program, exit_code: int, *arguments: object) -> dict[str, Any]:
     """What became of a command that has to end so."""
     ended = program.run(list(map(str, arguments)))
@@ -61,23 +55,20 @@ def ends(program: Program, exit_code: int, *arguments: object) -> dict[str, Any]
 
 
 def rows_in(lake: str, spark: Mapping[str, str]) -> dict[str, list[str]]:
-    """Each table's rows, as delta-rs reads them from the store, but the run log's."""
-    opened = _opened(lake, spark)
-    return said_by({name: table for name, table in opened.items() if name != RUN_LOG.name})
+    """The rows of each table that the flows publish, as delta-rs reads them from the store, but the run log's."""
+    options = storage_options(lake, spark)
+    names = [table.name for table in TABLES if table not in (RUN_LOG, POLICY_OUTCOMES, REPLAY_CHECKS)]
+    there = [name for name in names if deltalake.DeltaTable.is_deltatable(f"{lake}/{name}", options)]
+    return said_by({name: open_table(lake, name, spark) for name in there})
 
 
 def run_log_of(lake: str, spark: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
-    """Command, day, status and run of each row, in the order of events."""
-    rows = _opened(lake, spark)[RUN_LOG.name].to_pyarrow_table().to_pylist()
+    """Flow, day, status and run of each row, in the order of events."""
+    rows = open_table(lake, RUN_LOG.name, spark).to_pyarrow_table().to_pylist()
     rows.sort(key=lambda row: row["event_seq"])
     return [(row["flow"], f"{row['event_date']}", row["status"], row["run_id"]) for row in rows]
 
 
-def _opened(lake: str, spark: Mapping[str, str]) -> dict[str, deltalake.DeltaTable]:
-    options = storage_options(lake, spark)
-    places = {table.name: f"{lake}/{table.name}" for table in TABLES}
-    return {
-        name: deltalake.DeltaTable(place, storage_options=options)
-        for name, place in places.items()
-        if deltalake.DeltaTable.is_deltatable(place, options)
-    }
+def open_table(lake: str, table: str, spark: Mapping[str, str]) -> deltalake.DeltaTable:
+    """A table of the lake, with what the settings say of its store."""
+    return deltalake.DeltaTable(f"{lake}/{table}", storage_options=storage_options(lake, spark))

@@ -12,9 +12,8 @@ from pyspark.sql import SparkSession
 from tests.given.commands import command
 from tests.given.site import D1
 from tests.stores.hdfs import Hdfs
-from tests.stores.night import rows_in, run_log_of, write_settings
+from tests.stores.night import DAY, rows_in, run_log_of, write_settings
 
-DAY = ("--date", f"{D1}")
 BOTH_FLOWS = [
     (flow, f"{D1}", status)
     for flow in ("FAULT_LATENCY", "ALLOCATION")
