@@ -22,10 +22,10 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+def s3(tmp_path_factory: pytest.TempPathFactory, night: Path) -> Iterator[S3]:
     """A server whose bucket has the night."""
     with S3(tmp_path_factory.mktemp("s3")) as started:
-        write_night(started.bucket / "night")
+        started.put(night, "night")
         yield started
 
 

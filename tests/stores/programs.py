@@ -21,7 +21,7 @@ FIRST_TABLES = "publishing lines of "
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended, and the last line that it wrote to stderr."""
+    """How a program ended, and its sentence on stderr, if any: Spark's own log may come after it."""
 
     code: int
     sentence: str
@@ -69,7 +69,8 @@ class Running:
     def ended(self) -> Ended:
         """Wait for its end."""
         code = self._process.wait(_LONGEST_SECONDS)
-        return Ended(code, next(iter(self._text().splitlines()[::-1]), ""))
+        said = [line for line in self._text().splitlines() if line.startswith("faultline: ")]
+        return Ended(code, said[-1] if said else "")
 
     def _text(self) -> str:
         return self._said.read_text(encoding="utf-8", errors="replace")

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from pyarrow.fs import S3FileSystem
+
 from tests.given.processes import is_listening
 from tests.stores.servers import ROOT, Servers, free_port, jars, wait_until
 
@@ -32,6 +34,20 @@ class S3(Servers):
         command = [_versitygw(), "--quiet", "--port", f"127.0.0.1:{self.port}", "posix", self.bucket.parent]
         self.start("versitygw", command, {**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET})
         wait_until(lambda: is_listening(self.port), "versitygw")
+
+    def put(self, source: Path, prefix: str) -> None:
+        """Copy the files below a folder into the bucket; a file that is laid into its folder has no ETag."""
+        files = filter(Path.is_file, source.rglob("*"))
+        store = S3FileSystem(
+            access_key=KEY,
+            secret_key=SECRET,
+            endpoint_override=f"127.0.0.1:{self.port}",
+            scheme="http",
+            region="us-east-1",
+        )
+        for file in files:
+            with store.open_output_stream(f"lakes/{prefix}/{file.relative_to(source)}") as stream:
+                stream.write(file.read_bytes())
 
 
 def spark_settings(port: int) -> dict[str, str]:
