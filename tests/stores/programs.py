@@ -15,13 +15,11 @@ from tests.given.processes import children
 from tests.stores.servers import ROOT, kill_all, wait_until
 
 _LONGEST_SECONDS = 600
-FIRST_TABLES = "publishing lines of "
-"""How the progress line begins that says: sends are published, and what is derived of them is next."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended, and its sentence on stderr, if any: Spark's own log may come after it."""
+    """How a program ended, and its sentence, if any: Spark's own log may come after it."""
 
     code: int
     sentence: str
@@ -40,8 +38,7 @@ class Running:
         self._said = folder / "said.txt"
         with self._said.open("wb") as said:
             self._process = subprocess.Popen(
-                list(map(str, command)), cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=said,
+                list(map(str, command)), cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
             )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -62,7 +59,7 @@ class Running:
         return children(self._process.pid)
 
     def wait_until_said(self, text: str) -> None:
-        """Until it is in what the program wrote to stderr."""
+        """Until it is in what the program wrote; under spark-submit stderr comes out at stdout."""
         wait_until(lambda: text in self._text() or self._process.poll() is not None, text, _LONGEST_SECONDS)
         assert self._process.poll() is None, self._text()
 
