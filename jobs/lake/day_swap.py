@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -62,8 +62,15 @@ class DaySwap:
         columns = [(field.name, field.dataType.simpleString()) for field in stored]
         return rows.select(*stored.fieldNames()) if sorted(columns) == sorted(rows.dtypes) else None
 
-    def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date) -> None:
-        """Replace the files with the day's rows; commits nothing if there are neither."""
+    def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date, check: Callable[[], None]) -> None:
+        """Replace the files with the day's rows; commits nothing if there are neither.
+
+        Args:
+            rows: the day's.
+            replaced: files that hold it now.
+            day: the day.
+            check: called when the rows are written, just before they are committed; may raise.
+        """
         delta = self._jvm.org.apache.spark.sql.delta
         self._transaction.trackReadPredicates(_seq(self._jvm, [self._parsed(of_day(day))]), True, True)
         self._transaction.trackFilesRead(_seq(self._jvm, replaced))
@@ -82,6 +89,7 @@ class DaySwap:
                 some(self._user_metadata),
                 *[none] * 5,
             )
+            check()
             self._transaction.commit(actions, operation)
 
     def _parsed(self, condition: str) -> Any:

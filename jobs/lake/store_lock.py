@@ -8,8 +8,10 @@ number is never deleted, so that a slow contender, who saw it last, cannot becom
 from __future__ import annotations
 
 import datetime as dt
+import errno
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 from jobs.errors import LakeError, SettingValueError
@@ -42,10 +44,11 @@ class _StoreLock(RunLock):
         super().__init__(lake, own, taken_from)
         self._folder, self._number, self._clock = folder, number, clock
         self._lease_until = own.lease_until
+        self._one_at_a_time = threading.Lock()
 
     def named(self) -> Holder | None:
-        number, holder = _newest(self._folder)
-        return self._own if number == self._number else holder
+        number = _newest_number(self._folder)
+        return self._own if number == self._number else holder_of(self._folder.read(_name(number), LONGEST))
 
     def is_named(self) -> bool:
         """Whether no other run came later.
@@ -53,16 +56,24 @@ class _StoreLock(RunLock):
         When renewals have failed for half a lease it is renewed first, so that a write has time to end.
 
         Raises:
-            OSError: the store does not answer.
+            OSError: the store does not answer, or the lease has ended, so that another run may come at any time.
         """
-        if self._clock() > self._lease_until - LEASE / 2:
-            self.renew(self._clock())
+        self._renew_before(LEASE / 2)
         return super().is_named()
 
-    def renew(self, now: dt.datetime) -> None:
-        until = lease_from(now)
-        self._folder.write(_name(self._number), text_of(replace(self._own, lease_until=until)))
-        self._lease_until = until
+    def renew(self, now: dt.datetime) -> None:  # noqa: ARG002 - the clock is asked once it is this thread's turn
+        self._renew_before(LEASE)
+
+    def _renew_before(self, left: dt.timedelta) -> None:
+        """Renew the lease unless more of it is left; two writes of one file at once would fail on HDFS."""
+        with self._one_at_a_time:
+            now = self._clock()
+            if now > self._lease_until:
+                raise OSError(errno.ETIMEDOUT, "its lease ended before it could be renewed")
+            if self._lease_until - now <= left:
+                until = lease_from(now)
+                self._folder.write(_name(self._number), text_of(replace(self._own, lease_until=until)))
+                self._lease_until = until
 
     def release(self) -> None:
         try:
@@ -73,7 +84,7 @@ class _StoreLock(RunLock):
             raise
 
     def _end(self) -> None:
-        with suppress(OSError):  # the lease will end it
+        with suppress(OSError), self._one_at_a_time:  # the lease will end it
             if super().is_named():
                 self._folder.write(_name(self._number), _ENDED)
 
@@ -105,14 +116,18 @@ def hold_on_store(
         SettingValueError: the store gives one file to two runs.
     """
     own = this_run(run_id, clock)
-    try:
-        lock = _taken(folder, lake, own, clock, break_lock=break_lock)
-        is_fit = single_writer or _refuses_second(folder, run_id)
-    except OSError as error:
-        raise LakeError(
-            f"lake {lake} cannot be written: {error.strerror}; check its address and permissions"
-        ) from error
-    with renewed(lock, clock):
+    with ExitStack() as until:
+        try:
+            lock = _taken(folder, lake, own, clock, break_lock=break_lock)
+            until.enter_context(renewed(lock, clock))
+            is_latest = lock.is_named()
+            is_fit = single_writer or _refuses_second(folder, run_id)
+        except OSError as error:
+            raise LakeError(
+                f"lake {lake} cannot be written: {error.strerror}; check its address and permissions"
+            ) from error
+        if not is_latest:
+            raise busy(lake, None)
         if not is_fit:
             raise SettingValueError(
                 f"lake {lake} is on a store that gives one file to two runs, so that two runs at once could lose days;"
@@ -128,7 +143,7 @@ def _taken(folder: StoreFolder, lake: str, own: Holder, clock: Clock, *, break_l
     try:
         content = folder.read(_name(newest), LONGEST) if newest else _ENDED
     except FileNotFoundError:  # a newer holder deleted it
-        raise busy(lake, _newest(folder)[1]) from None
+        raise busy(lake, None) from None
     current = holder_of(content)
     is_held = content != _ENDED and _lease_until(current, files[_name(newest)]) > own.since
     if is_held and not break_lock:
@@ -136,11 +151,11 @@ def _taken(folder: StoreFolder, lake: str, own: Holder, clock: Clock, *, break_l
     try:
         folder.create(_name(newest + 1)).finish(text_of(own))
     except OSError:
-        if max(map(_number_of, folder.files()), default=0) <= newest:
+        if _newest_number(folder) <= newest:
             raise
-    other = _newest(folder)[1]
-    if not own.is_same(other):  # a store may also refuse its own repeated request: what the file says counts
-        raise busy(lake, other)
+        other = holder_of(folder.read(_name(newest + 1), LONGEST))
+        if not own.is_same(other):  # a store may also refuse its own repeated request: what the file says counts
+            raise busy(lake, other) from None
     taken_from = None if content == _ENDED else taken_over(current, content, own, was_locked=is_held)
     return _StoreLock(lake, folder, newest + 1, own, taken_from, clock)
 
@@ -154,32 +169,22 @@ def _refuses_second(folder: StoreFolder, run_id: str) -> bool:
     """Whether the store gives a file to one of two that create it at once."""
     name = f"probe-{run_id}"
     try:
-        first = folder.create(name)
-        try:
+        first, second = folder.create(name), None
+        with suppress(OSError):
             second = folder.create(name)
-        except OSError:
-            first.finish(b"1")
-            return True
         first.finish(b"1")
-        try:
-            second.finish(b"2")
-        except OSError:
-            return True
-        return False
+        with suppress(OSError):
+            if second:
+                second.finish(b"2")
+                return False
+        return folder.read(name, 1) == b"1"
     finally:
         folder.delete(name)
 
 
-def _newest(folder: StoreFolder) -> tuple[int, Holder | None]:
-    """The highest number and its holder.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
-    number = max(map(_number_of, folder.files()), default=0)
-    if not number:
-        raise FileNotFoundError
-    return number, holder_of(folder.read(_name(number), LONGEST))
+def _newest_number(folder: StoreFolder) -> int:
+    """The highest number; 0 when there is none."""
+    return max(map(_number_of, folder.files()), default=0)
 
 
 def _name(number: int) -> str:

@@ -155,7 +155,7 @@ class Lake:
             if stored is None or files is None or (files and only):  # a file may also hold rows of the other flow
                 self._replace(table, chosen, where, user_metadata)
             elif files or may_hold_rows(stored):
-                swap.commit(stored, files, day)
+                swap.commit(stored, files, day, self._check_lock)
             return commit_of(table.name, self.newest(table), swap.before, user_metadata)
 
     def _replace(self, table: Table, rows: DataFrame, where: str, user_metadata: str) -> None:
@@ -220,9 +220,12 @@ class Lake:
             finally:
                 self._lock = None
 
-    @contextmanager
-    def _writing(self, what: str) -> Iterator[None]:
+    def _check_lock(self) -> None:
         if self._lock is not None:
             self._lock.check()
+
+    @contextmanager
+    def _writing(self, what: str) -> Iterator[None]:
+        self._check_lock()
         with explained(what):
             yield

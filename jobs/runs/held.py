@@ -35,7 +35,7 @@ def held(lake: Lake, settings: Settings, run: Run, progress: Progress) -> Iterat
                 if time.monotonic() >= until_s:
                     raise
                 if not waits:
-                    progress.say(f"{busy}; waiting for it")
+                    progress.say(f"{str(busy).partition(';')[0]}; waiting for it")
                 waits = True
                 time.sleep(_LOOKS_EVERY_S)
         if taken_from:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import fnmatch
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -97,7 +96,7 @@ def log_entries(
 ) -> DataFrame:
     """One row per line of the logs.
 
-    Columns: place, `raw`, `message`, `damage` (null for an entry), `cluster`, `process` (see `processes_of`), `pid`
+    Columns: place, `raw`, `message`, `damage` (null for an entry), `cluster`, `process` (see `process_of`), `pid`
     (null where the layout writes none), `at_ms`, `said_client_id` (by settings), `log_line` (of an entry OWN, or
     OTHER_LOGGER of a logger that is not the client's; WITHOUT_HEAD; null = it continues the entry before) and
     `has_zone` (false for an entry whose zone neither its layout nor the settings say, else null).
@@ -109,10 +108,8 @@ def log_entries(
         row_count: gets `rows_read` when the lines are read.
         message: from any message to the message to parse, else null; not applied to a line that is too long.
     """
-    names = [file.name for file in manifest.files]
-    processes = processes_of(names)
     of_files = spark.createDataFrame(
-        [(name, processes[name], *_said_of_file(name, settings.client_logs)) for name in names], _OF_FILES
+        [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
     )
     texts = text_lines(spark, manifest.readable_paths).withColumn("head", head_of(F.col("raw")))
     is_headless = F.col("head").isNull() & looks_like_an_entry(F.col("raw"))
@@ -152,36 +149,23 @@ def entry_rules(settings: Settings) -> list[Rule]:
     ]
 
 
-def processes_of(files: Sequence[str]) -> dict[str, str]:
-    """The log that each file belongs to: its path without store, suffixes of rolling, and daily folders.
+def process_of(file: str) -> str:
+    """The log that a file belongs to by its path: the path without store, suffixes of rolling, and daily folders.
 
-    Logs keep their names when they move to another store. Those of one path on two stores keep their stores.
-
-    >>> list(processes_of(["s3a://a/l/x.log.1", "hdfs://b:8020/l/y.log", "hdfs://c/l/y.log"]).values())
-    ['/l/x.log', 'hdfs://b:8020/l/y.log', 'hdfs://c/l/y.log']
-    """
-    logs = {file: _log_of(file) for file in files}
-    stores = Counter(path_on_store(log) for log in set(logs.values()))
-    return {file: path if stores[path := path_on_store(log)] == 1 else log for file, log in logs.items()}
-
-
-def _log_of(file: str) -> str:
-    """The path without suffixes of rolling and daily folders.
-
-    >>> _log_of("/logs/host-1/other_days/rocketmq_client-2026-11-20-1.log.gz")
+    >>> process_of("s3a://bucket/logs/host-1/other_days/rocketmq_client-2026-11-20-1.log.gz")
     '/logs/host-1/rocketmq_client.log'
-    >>> _log_of("/logs/2026-11-20/host-1/rocketmq_client.log.3")
+    >>> process_of("/logs/2026-11-20/host-1/rocketmq_client.log.3")
     '/logs/*/host-1/rocketmq_client.log'
-    >>> [_log_of(f"/l/{name}") for name in ("a.log.2", "a-2026-11-20.0.log.gz", "a.out-20261120", "a-1.log")]
+    >>> [process_of(f"/l/{name}") for name in ("a.log.2", "a-2026-11-20.0.log.gz", "a.out-20261120", "a-1.log")]
     ['/l/a.log', '/l/a.log', '/l/a.out', '/l/a-1.log']
     """
-    folder, slash, name = _ROLLED.sub(r"\1.log", _DATE.sub("*", file)).rpartition("/")
+    folder, slash, name = _ROLLED.sub(r"\1.log", _DATE.sub("*", path_on_store(file))).rpartition("/")
     return folder + slash + _NUMBER.sub("", _DATED.sub(r"\1", name))
 
 
-def _said_of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str | None, str | None, str | None]:
+def _of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str, str | None, str | None, str | None]:
     settings = next((settings for glob, settings in by_glob.items() if _is_below(name, glob)), ClientLogSettings())
-    return settings.client_version, settings.time_zone, settings.client_id
+    return process_of(name), settings.client_version, settings.time_zone, settings.client_id
 
 
 def _is_below(name: str, glob: str) -> bool:

@@ -27,7 +27,7 @@ def read_fault_item_logs(
 ) -> DataFrame:
     """One row per line of the logs, with its disposition, and its event if it is about a fault item.
 
-    Columns: `file`, `split`, `row`, `cluster`, `process` (see `client_log.processes_of`), `at_ms`, `said_client_id` (by
+    Columns: `file`, `split`, `row`, `cluster`, `process` (see `client_log.process_of`), `at_ms`, `said_client_id` (by
     settings), `event` and the fields of `udfs.fault_item_log`, `raw`, `reason`, `faults`, `day`, `disposition`. What a
     line means for the second flow is ignored. Equal lines are not duplicates: several producers of a process
     write the same.

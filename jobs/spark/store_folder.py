@@ -21,9 +21,12 @@ class StoreFolder:
     """A folder that exists once it has a file. Every failure is an OSError with the store's own words."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
-        jvm: Any = spark._jvm
-        self._spark, self._path_of = spark, jvm.org.apache.hadoop.fs.Path
+        self._spark: Any = spark
         self._uri = uri.rstrip("/")
+
+    @cached_property
+    def _path_of(self) -> Any:
+        return self._spark._jvm.org.apache.hadoop.fs.Path
 
     @cached_property
     def _system(self) -> Any:

@@ -121,6 +121,30 @@ def test_a_create_whose_first_answer_was_lost_and_whose_second_was_no_still_take
         _taken(store, "first", until).check()
 
 
+def test_a_run_whose_lease_ended_publishes_nothing_more_as_another_may_have_come() -> None:
+    store, clock = StoreInMemory(), Clock()
+    with ExitStack() as until:
+        lock = _taken(store, "first", until, clock=clock)
+        clock.now = NOON + 3 * MINUTE
+        with pytest.raises(LakeError, match="its lease ended before it could be renewed; nothing more is published"):
+            lock.check()
+        assert not lock.is_own()
+
+
+def test_a_signal_or_an_error_in_the_probe_leaves_no_lock() -> None:
+    store = StoreInMemory()
+
+    def fail(number: int) -> None:
+        if store.contents and number > 4:
+            store.before = lambda _: None
+            raise KeyboardInterrupt
+
+    store.before = fail
+    with ExitStack() as until, pytest.raises(KeyboardInterrupt):
+        _taken(store, "first", until)
+    assert store.contents["00000001"] == b"released"
+
+
 def test_a_store_that_gives_one_file_to_two_runs_is_refused_unless_one_run_ever_writes() -> None:
     store = StoreInMemory("never")
     with ExitStack() as until:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import jobs.lake.tables_io
 from jobs.errors import LakeBusyError, LakeError
+from jobs.lake.day_swap import DaySwap
 from jobs.lake.tables_io import Lake
 from jobs.settings.load import load_settings
 from jobs.tables import BROKER_WINDOWS, QUARANTINE, RUN_LOG, TABLES, Table
@@ -287,6 +289,24 @@ def test_a_run_that_lost_the_lock_writes_nothing_and_leaves_the_others_staging(s
         breaker.clear_staging("breaker")
         assert not Path(lake.staging).exists()
     assert before
+    assert _published(lake) == before
+
+
+def test_a_lock_that_is_lost_while_rows_are_written_is_noticed_before_they_are_committed(
+    spark: SparkSession, lake: Lake
+) -> None:
+    before, breaker = _published(lake), Lake(spark, lake.root)
+    with lake.locked("slow", _clock), ExitStack() as breaking:
+        commit = DaySwap.commit
+
+        def broken_meanwhile(*written: Any) -> None:
+            breaking.enter_context(breaker.locked("breaker", _clock, break_lock=True))
+            commit(*written)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(DaySwap, "commit", broken_meanwhile)
+            with pytest.raises(LakeBusyError, match="was broken by run breaker"):
+                _publish(spark, lake, "main", D1, ("late", 5))
     assert _published(lake) == before
 
 
