@@ -166,6 +166,7 @@ def run_flows(
     from jobs.runs.facts import facts_of
     from jobs.runs.flow_tables import inputs_of, needed_of
     from jobs.spark.session import running
+    from jobs.spark.store_jars import check_stores
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
@@ -183,6 +184,8 @@ def run_flows(
     answer = Answer(settings, run, progress)
     try:
         with running(settings, progress, verbose=how.verbose) as spark, answer.written(spark, how.json_to):
+            if not how.recompute:
+                check_stores(spark, [path for kind in inputs_of(flows) for path in getattr(settings.inputs, kind).path])
             answer.spark_settings = dict(spark.sparkContext.getConf().getAll())
             if "fault-latency" in flows:
                 if how.recompute:

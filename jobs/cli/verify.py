@@ -79,12 +79,14 @@ def verify(
     run = call.run("verify", dates, break_lock=how.break_lock, wait_minutes=how.wait_minutes)
     print(f"faultline verify: {span_text(dates)} ({why}), lake {one_line(redacted(settings.lake))}", file=sys.stderr)
     from jobs.spark.session import running
+    from jobs.spark.store_jars import check_stores
     from jobs.verify.run import run_verify
     from jobs.verify.summary import summarize_verify
     from jobs.verify.summary_text import verify_text
 
     progress = Progress()
     with running(settings, progress, verbose=how.verbose) as spark:
+        check_stores(spark, settings.inputs.client_logs.path)
         result = run_verify(spark, settings, run, progress, cluster=lake.run_cluster)
         with progress.step("reading the answers"):
             summary = summarize_verify(spark, settings, result)

@@ -113,7 +113,7 @@ def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterato
         spark = open_session(settings.spark, verbose=verbose)
     try:
         check_executors(spark)
-        check_stores(spark, [settings.lake, *(path for given in vars(settings.inputs).values() for path in given.path)])
+        check_stores(spark, [settings.lake])
         yield spark
     except (Py4JError, PySparkException, ConnectionError) as error:
         raise failure(error, settings.lake) or error from error

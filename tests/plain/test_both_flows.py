@@ -134,6 +134,26 @@ def test_the_second_flow_alone_breaks_the_lock(ran: list[tuple[str, bool]]) -> N
     assert ran == [("allocation", True), ("allocation", True)]
 
 
+@pytest.mark.usefixtures("ran")
+@pytest.mark.parametrize(
+    ("command", "how", "opened"),
+    [
+        ("nightly", RunOptions(), ["s3a://a/sends", "s3a://b/consumers"]),
+        ("allocation", RunOptions(), ["s3a://b/consumers"]),
+        ("fault-latency", RunOptions(recompute=True), []),
+    ],
+)
+def test_only_the_stores_of_inputs_that_are_read_are_opened(
+    monkeypatch: pytest.MonkeyPatch, command: str, how: RunOptions, opened: list[str]
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("jobs.spark.store_jars.check_stores", lambda _, uris: asked.extend(filter(None, uris)))
+    paths = {"inputs.sends.path": "s3a://a/sends", "inputs.consumers.path": "s3a://b/consumers"}
+    settings = load_settings([], [], {**paths, "lake": "/the/lake"})
+    run_flows(how, settings, dataclasses.replace(RUN, command=command), "a day", lambda _: None)
+    assert asked == opened
+
+
 @pytest.mark.parametrize("cluster", [None, "north"])
 def test_a_recompute_reads_no_input(
     ran: list[tuple[str, bool]],
