@@ -126,7 +126,8 @@ def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterato
 def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) -> SparkSession:
     """A session with Delta, after the machine has been checked.
 
-    Under `spark-submit` the master, memory and jars are the submitter's, and what it sets wins over our defaults.
+    Under `spark-submit` the master, memory and jars are the submitter's, and what it sets wins over our
+    defaults, but not over Delta's catalog.
 
     Args:
         spark_settings: the site's `[spark]` table.
@@ -140,8 +141,7 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     if submitted:
         SparkContext._ensure_initialized()  # noqa: SLF001 - the JVM of spark-submit, which knows what it was given
         started = dict(SparkConf().getAll())
-        own = {**started, **acting_later(spark_settings, started)}
-        settings = {"spark.log.level": "WARN", **SUITED, **_with_own({**HIDING, **DELTA}, own), **EXACT}
+        settings = _submitted(acting_later(spark_settings, started), started)
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
@@ -165,6 +165,17 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     # Delta numbers its commits in the digits of the JVM's locale: other readers could not read Arabic ones.
     spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
     return spark
+
+
+def _submitted(site: Mapping[str, str], started: Mapping[str, str]) -> dict[str, str]:
+    """Settings of a session under spark-submit; the cluster's catalog, such as Iceberg's, would not know our tables.
+
+    Args:
+        site: those of `[spark]` that still act.
+        started: settings with which the JVM was started.
+    """
+    own = _with_own({key: value for key, value in started.items() if key in _JOINED}, site)
+    return {"spark.log.level": "WARN", **SUITED, **started, **_with_own({**HIDING, **DELTA}, own), **EXACT}
 
 
 def _with_own(ours: Mapping[str, str], site: Mapping[str, str]) -> dict[str, str]:
