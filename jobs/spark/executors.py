@@ -8,8 +8,10 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from jobs.errors import LakeError, PlatformError
@@ -52,19 +54,10 @@ def check_executors(spark: SparkSession) -> None:
         f"executors need {wanted}: set PYSPARK_PYTHON to one that each has, or run `make executor-env` and give"
         " spark-submit what it prints"
     )
-    question = [context.pythonExec, "-c", _QUESTION, *fits["executors"]["packages"]]
     asked = 0
-    while asked < (cores := context.defaultParallelism):  # executors register one by one
+    while asked < (cores := _cores(context)):  # executors register one by one
         asked = cores
-        try:
-            answers = list(context._jsc.parallelize([], cores).pipe(question).collect())
-        except Py4JJavaError as error:
-            host = re.search(r"\((\S+) executor \S+\)", str(error))
-            raise PlatformError(
-                f"executor {host[1] if host else '?'} cannot run {question[0]} ({root_cause(error)}); {fix}"
-            ) from error
-        for answer in answers:
-            on, path, found = json.loads(answer)
+        for on, path, found in _answers(context, cores, fix, _QUESTION, *fits["executors"]["packages"]):
             if wrong := misfits(found, needed):
                 raise PlatformError(f"on executor {on} {path} {' and '.join(wrong)}; {fix}")
 
@@ -87,18 +80,48 @@ def check_seen(spark: SparkSession, lake: str, file: str) -> None:
 
     Raises:
         LakeError: the first executor that does not see it.
+        PlatformError: one cannot run the question.
     """
     context = spark.sparkContext
     if _is_one_machine(spark):
         return
-    question = [context.pythonExec, "-c", _SEES, file]
-    for answer in context._jsc.parallelize([], context.defaultParallelism).pipe(question).collect():
-        on, is_seen = json.loads(answer)
+    for on, is_seen in _answers(context, _cores(context), "run it again", _SEES, file):
         if not is_seen:
             raise LakeError(
                 f"lake {lake} is a folder that executor {on} does not see; put it on a disk that all machines share"
                 " under this path, or on a store, such as s3a://… or hdfs://…"
             )
+
+
+def _cores(context: SparkContext) -> int:
+    """Cores that are there, at least one; `spark.default.parallelism`, where a site sets it, is another number."""
+    conf = context.getConf()
+    if conf.get("spark.default.parallelism") is None:
+        return context.defaultParallelism
+    # The driver is one of the infos.
+    return max(len(context.statusTracker().getExecutorInfos()) - 1, 1) * int(conf.get("spark.executor.cores", "1"))
+
+
+def _answers(context: SparkContext, cores: int, fix: str, question: str, *words: str) -> list[Any]:
+    """What a Python on each core prints when it is asked, read as JSON.
+
+    Args:
+        context: the cluster's.
+        cores: number of them.
+        fix: for an executor that cannot run it.
+        question: a program in Python, and `words` are its arguments.
+
+    Raises:
+        PlatformError: an executor cannot run it.
+    """
+    try:
+        asked = context._jsc.parallelize([], cores).pipe([context.pythonExec, "-c", question, *words])
+        return [json.loads(answer) for answer in asked.collect()]
+    except Py4JJavaError as error:
+        host = re.search(r"\((\S+) executor \S+\)", str(error))
+        raise PlatformError(
+            f"executor {host[1] if host else '?'} cannot run {context.pythonExec} ({root_cause(error)}); {fix}"
+        ) from error
 
 
 def _is_one_machine(spark: SparkSession) -> bool:

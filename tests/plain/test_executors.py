@@ -7,14 +7,17 @@ import platform
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import py4j
 import pyarrow as pa
 import pyspark
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from jobs.errors import LakeError, PlatformError
 from jobs.spark.executors import _QUESTION, check_executors, check_seen, misfits
@@ -28,8 +31,11 @@ NEEDED = tomllib.loads((ROOT / "conf/jars.toml").read_text())["executors"]["pack
 class Cluster:
     """A Spark context on a cluster: answers by starting its Python, once per task."""
 
-    def __init__(self, python: str | Path, *cores: int, master: str = "spark://a:7077") -> None:
-        self.pythonExec, self.master, self.asked = str(python), master, list[int]()
+    def __init__(
+        self, python: str | Path, *cores: int, master: str = "spark://a:7077", conf: dict[str, str] | None = None
+    ) -> None:
+        self.pythonExec, self.master, self.asked, self.conf = str(python), master, list[int](), conf or {}
+        self.known = ["driver"]
         self._cores = list(cores)
         self._jsc = self
 
@@ -37,6 +43,12 @@ class Cluster:
     def defaultParallelism(self) -> int:  # noqa: N802 - Spark's name
         """The cores, as they register."""
         return self._cores.pop(0) if len(self._cores) > 1 else self._cores[0]
+
+    def getConf(self) -> dict[str, str]:  # noqa: N802 - Spark's name
+        return self.conf
+
+    def statusTracker(self) -> Any:  # noqa: N802 - Spark's name
+        return SimpleNamespace(getExecutorInfos=lambda: self.known)
 
     def parallelize(self, rows: list[object], tasks: int) -> Any:
         assert rows == []  # a task without a row writes nothing to a process that may not read
@@ -48,6 +60,19 @@ class Cluster:
         return said.stdout.splitlines() * tasks
 
 
+class CannotRunError(Py4JJavaError):  # type: ignore[misc]
+    """Spark's, of an executor that cannot start the Python."""
+
+    def __init__(self) -> None:
+        self.java_exception = Mock()
+        self.java_exception.getCause.return_value = None
+        self.java_exception.getClass().getSimpleName.return_value = "IOException"
+        self.java_exception.getMessage.return_value = "Cannot run program"
+
+    def __str__(self) -> str:
+        return "Lost task 0.0 in stage 0.0 (TID 0) (node7 executor 1): java.io.IOException: Cannot run program"
+
+
 def check(cluster: Any) -> None:
     check_executors(SimpleNamespace(sparkContext=cluster))  # type: ignore[arg-type]
 
@@ -56,6 +81,18 @@ def test_executors_that_fit_are_asked_until_none_is_new() -> None:
     cluster = Cluster(sys.executable, 2, 6, 6)
     check(cluster)
     assert cluster.asked == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("executors", "cores_each", "asked"), [(3, {"spark.executor.cores": "4"}, 12), (3, {}, 3), (0, {}, 1)]
+)
+def test_a_sites_own_parallelism_is_not_the_number_of_cores(
+    executors: int, cores_each: dict[str, str], asked: int
+) -> None:
+    cluster = Cluster(sys.executable, 2_000, conf={"spark.default.parallelism": "2000", **cores_each})
+    cluster.known += ["executor"] * executors
+    check(cluster)
+    assert cluster.asked == [asked]
 
 
 def test_a_misfit_has_host_path_version_need_and_fix(tmp_path: Path) -> None:
@@ -152,3 +189,11 @@ def test_on_one_machine_nobody_is_asked_whether_he_sees_the_lake(tmp_path: Path)
     cluster = Cluster(sys.executable, 2, master="local[2]")
     check_seen(SimpleNamespace(sparkContext=cluster), "/lake", str(tmp_path / "_lock"))  # type: ignore[arg-type]
     assert cluster.asked == []
+
+
+@pytest.mark.parametrize("asks", [check_executors, lambda spark: check_seen(spark, "/lake", "/lake/_lock")])
+def test_a_question_that_an_executor_cannot_run_is_an_error_with_its_host(asks: Callable[[Any], None]) -> None:
+    cluster = Cluster("/no/python", 2)
+    cluster._answers = Mock(side_effect=CannotRunError())  # type: ignore[method-assign]
+    with pytest.raises(PlatformError, match=r"^executor node7 cannot run /no/python \(IOException: Cannot"):
+        asks(SimpleNamespace(sparkContext=cluster))
