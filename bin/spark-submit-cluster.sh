@@ -5,7 +5,7 @@
 #
 # Before it, once: `make package` (dist/faultline-<version>.zip: a .whl would be importable on the driver only).
 # What the settings' [spark] says about the start of Spark (memory, jars, master, …) is passed to spark-submit; only what
-# has a secret's name goes into spark-defaults.conf. Under spark-submit the program's stderr comes out on stdout, so a
+# holds a secret goes into spark-defaults.conf. Under spark-submit the program's stderr comes out on stdout, so a
 # scheduler takes the answer from --json-to FILE, a file or a URI.
 #
 #   SPARK_SUBMIT   the spark-submit of a Spark 4.2.0 (default: the one on PATH)

@@ -22,6 +22,10 @@ from jobs.text.redaction import is_secret, redacted
 
 _FILES = {"spark.jars": "--jars", "spark.files": "--files", "spark.archives": "--archives"}
 """Settings that are lists of files, and the option that takes the place of each."""
+_LISTS = (*_FILES, "spark.submit.pyFiles", *(f"spark.yarn.dist.{kind}" for kind in ("jars", "files", "archives")))
+"""Settings that are lists of files, which spark-submit rewrites."""
+_SUBMITTERS = ("spark.master", "spark.submit.deployMode")
+"""What spark-submit decides, whatever the site says."""
 _OF_PACKAGE = re.compile(r"([^:/]+):([^:/]+):([^:/]+)")
 """A package; `--packages` leaves in the settings only the jar that Spark has made of it, under the name `group_…`."""
 _AT_LAUNCH = re.compile(
@@ -43,14 +47,25 @@ def acting_later(site: Mapping[str, str], started: Mapping[str, str]) -> dict[st
     Raises:
         SettingsError: one that acts only at launch is not what the JVM was started with.
     """
-    late = [(key, value) for key, value in site.items() if _is_at_launch(key) and not _is_given(key, value, started)]
+    # The cluster manager's act when the context starts: in client mode that is still to come.
+    managers = () if started.get("spark.submit.deployMode") == "cluster" else ("spark.yarn.", "spark.kubernetes.")
+    acting = {
+        key: value
+        for key, value in site.items()
+        if not _is_at_launch(key) or (key.startswith(managers) and key not in _LISTS)
+    }
+    late = [
+        (key, value)
+        for key, value in site.items()
+        if key not in acting and key not in _SUBMITTERS and not _is_given(key, value, started)
+    ]
     if late:
         options = shlex.join(word for key, value in late for word in _option(key, value, started))
         raise SettingsError(
             f"spark-submit has started Spark without {', '.join(key for key, _ in late)} of [spark], too late for"
             f" Faultline to set; give spark-submit {options}"
         )
-    return {key: value for key, value in site.items() if not _is_at_launch(key)}
+    return acting
 
 
 def submit_options(words: Sequence[str], jars: str, *, to_cluster: bool = False) -> list[str]:
@@ -70,7 +85,11 @@ def submit_options(words: Sequence[str], jars: str, *, to_cluster: bool = False)
     given = parser.parse_known_args(words)[0]
     files = [name for name in given.settings if name]
     site = load_settings(map(Path, files), filter(None, given.set), {}).spark
-    own = {key: value for key, value in site.items() if _is_at_launch(key) and not is_secret(key)}
+    own = {
+        key: value
+        for key, value in site.items()
+        if _is_at_launch(key) and not is_secret(key) and redacted(f"{key}={value}") == f"{key}={value}"
+    }
     for name in files if to_cluster else ():
         if Path(name).name != name:
             raise SettingsError(
@@ -87,7 +106,7 @@ def _is_at_launch(key: str) -> bool:
 
 def _is_given(key: str, value: str, started: Mapping[str, str]) -> bool:
     """Whether the JVM was started with it; files by their names, as each cluster manager keeps them elsewhere."""
-    if started.get(key) == value or key not in (*_FILES, "spark.jars.packages"):
+    if started.get(key) == value or key not in (*_LISTS, "spark.jars.packages"):
         return started.get(key) == value
     names = {PurePosixPath(part).name for text in started.values() for part in text.split(",")}
     files = [PurePosixPath(_OF_PACKAGE.sub(r"\1_\2-\3.jar", jar)).name for jar in value.split(",")]

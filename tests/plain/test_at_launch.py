@@ -29,6 +29,37 @@ def test_an_archive_is_known_by_its_name_and_the_folder_that_it_becomes() -> Non
         acting_later({"spark.archives": "env.tar.gz#other"}, started)
 
 
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+@pytest.mark.parametrize("key", ["spark.yarn.dist.archives", "spark.submit.pyFiles", "spark.files"])
+def test_a_list_of_files_that_spark_submit_rewrote_is_known(key: str, mode: str) -> None:
+    started = {key: "file:/d/other.zip,file:/opt/e.tgz#environment", "spark.submit.deployMode": mode}
+    assert acting_later({key: "/opt/e.tgz#environment"}, started) == {}  # the longer list stays
+    with pytest.raises(SettingsError, match=key):
+        acting_later({key: "/opt/e.tgz#env"}, started)
+
+
+def test_the_submitter_decides_master_and_deploy_mode() -> None:
+    started = {"spark.master": "spark://a:7077", "spark.submit.deployMode": "client"}
+    assert acting_later({"spark.master": "yarn", "spark.submit.deployMode": "cluster"}, started) == {}
+
+
+@pytest.mark.parametrize("key", ["spark.yarn.queue", "spark.kubernetes.namespace"])
+def test_in_deploy_mode_cluster_the_managers_settings_come_too_late(key: str) -> None:
+    started = {"spark.submit.deployMode": "cluster", key: "x"}
+    assert acting_later({key: "x"}, started) == {}
+    with pytest.raises(SettingsError, match=key):
+        acting_later({key: "y"}, started)
+
+
+@pytest.mark.parametrize(
+    "secret", ["spark.driver.extraJavaOptions=-Dx.password=y", "spark.jars.repositories=https://u:pw@host"]
+)
+def test_a_value_that_holds_a_secret_is_on_no_command_line(secret: str) -> None:
+    plain = "spark.driver.extraJavaOptions=-Dx=y" if "Java" in secret else "spark.jars.repositories=https://host"
+    assert submit_options(["nightly", "--set", secret], "delta.jar") == ["--jars", "delta.jar"]
+    assert submit_options(["nightly", "--set", plain], "delta.jar") == ["--jars", "delta.jar", "--conf", plain]
+
+
 def test_a_package_is_known_by_the_jar_that_it_became() -> None:
     started = {"spark.jars": "file:///home/u/.ivy2.5.2/jars/org.apache.hadoop_hadoop-aws-3.5.0.jar"}
     assert acting_later({"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}, started) == {}
@@ -62,8 +93,9 @@ def test_what_acts_only_at_launch_is_refused_by_name_with_the_options_for_spark_
         ("spark.driver.memoryOverhead", True),
         ("spark.driver.extraClassPath", True),
         ("spark.jars.packages", True),
-        ("spark.submit.deployMode", True),
-        ("spark.yarn.queue", True),
+        ("spark.submit.pyFiles", True),
+        ("spark.yarn.queue", False),
+        ("spark.kubernetes.namespace", False),
         ("spark.driver.maxResultSize", False),
         ("spark.executor.memory", False),
         ("spark.sql.shuffle.partitions", False),
