@@ -90,7 +90,7 @@ def has_key(options: Mapping[str, str], environ: Mapping[str, str] = os.environ)
     return is_named or is_there(Path.home() / ".aws")
 
 
-def reason_of(error: Exception, options: Mapping[str, str]) -> str:
+def reason_of(error: BaseException, options: Mapping[str, str]) -> str:
     """What a store said and what to do about it, in one line without secrets.
 
     >>> reason_of(OSError("Generic S3 error ↳ 404 ↳ <Error><Code>NoSuchBucket</Code><Message>None.</Message>"), {})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from jobs.check.elsewhere import NotSeenError, can_see, list_elsewhere, opener
+from jobs.check.elsewhere import NotSeenError, can_see, list_elsewhere, opener, store_of
 from jobs.check.fields import is_needed, missing_columns
 from jobs.check.heads import MOST_LINES, Head, read_head, some_of
 from jobs.errors import InputMissingError, SettingValueError
@@ -29,9 +29,16 @@ def check_before(settings: Settings, kinds: Sequence[str], needed: Iterable[str]
     if missing := not_named(settings, needed):
         raise InputMissingError(missing[0])
     files = {kind: local_files(settings, kind) for kind in kinds}
-    with suppress(NotSeenError):  # the run looks by its own means
-        for kind in kinds:
-            files[kind] += _looked_into(files_elsewhere(settings, kind), kind, settings)
+    unseen: set[str] = set()
+    for kind in kinds:
+        stores = {store_of(path) for path in getattr(settings.inputs, kind).path if can_see(path)}
+        if not stores & unseen:
+            with suppress(NotSeenError):
+                files[kind] += _looked_into(files_elsewhere(settings, kind), kind, settings)
+                continue
+        unseen |= stores
+        files[kind] = []  # the run looks by its own means: what was not seen may have the columns
+    with suppress(NotSeenError):
         sends = settings.inputs.sends
         if files.get("sends") and any(source.column for source in sends.fields.values()):
             heads = read_heads(some_of(files["sends"], _MOST_FILES), settings)

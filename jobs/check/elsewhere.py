@@ -133,25 +133,35 @@ def opener(files: Iterable[InputFile], spark: Mapping[str, str]) -> Open:
 
 @contextmanager
 def _seeing(path: str, spark: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Options for the store of the path; what fails within the block is refused only if a run would be refused too.
+    """Options for the store of the path; of what fails within the block, only a missing bucket would fail a run too.
+
+    A store that refuses says nothing: S3A may have other credentials, or ask for less than delta-rs, which lists.
 
     As with S3A, and unlike for who reads a lake, Spark's settings come before the environment, which delta-rs reads.
     """
-    from jobs.answers.store import REGION, has_key, reason_of, storage_options  # noqa: PLC0415 - its folder loads Arrow
+    from jobs.answers.store import (  # noqa: PLC0415 - its folder loads Arrow
+        ENDPOINT,
+        REGION,
+        has_key,
+        reason_of,
+        storage_options,
+    )
 
     options = storage_options(path, spark, {name: value for name, value in os.environ.items() if name in REGION})
     if path.startswith("s3") and not has_key(options):  # the executors may have one
         raise NotSeenError("neither the environment nor [spark] has a key to look with")
+    if path.startswith("s3") and "aws_endpoint" not in options and any(map(os.environ.get, ENDPOINT)):
+        raise NotSeenError("the environment names an endpoint of S3, which S3A may not use, and [spark] names none")
     try:
         yield options
     except FaultlineError:
         raise
-    except Exception as error:  # whatever it is, a run looks by its own means
+    except BaseException as error:  # whatever it is, a run looks by its own means
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # what Rust's panics become
+            raise
         said = reason_of(error, options)
         if "NoSuchBucket" in said:
             raise InputMissingError(f"input {path} does not exist: {said}") from error
-        if "lacked the necessary privileges" in str(error) and "aws_access_key_id" in options:  # those of a run
-            raise InputUnreadableError(f"{path} cannot be read: {said}") from error
         raise NotSeenError(said) from error
 
 

@@ -20,6 +20,7 @@ from jobs.settings.line_pattern import LinePattern
 from jobs.sources.contents import CSV, HEAD_BYTES, PARQUET, check_contents
 from jobs.sources.csv_header import columns_of
 from jobs.sources.local_files import InputFile
+from jobs.uri import is_elsewhere
 
 MOST_FILES, MOST_LINES = 20, 200
 _FEWEST_BYTES, _BYTES_OF_A_LINE = 262_144, 1_310
@@ -211,6 +212,8 @@ def _parquet(name: str, opened: IO[bytes], most_lines: int) -> Head:
             batch = next(file.iter_batches(batch_size=most_lines), None)
             schema = file.schema_arrow
     except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and is_elsewhere(name):  # perhaps the network: `open_file` says so
+            raise
         raise InputUnreadableError(
             f"{name} cannot be read as Parquet ({error}); replace it with a complete copy"
         ) from error
