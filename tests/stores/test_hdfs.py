@@ -14,6 +14,8 @@ from tests.given.site import D1
 from tests.stores.hdfs import Hdfs
 from tests.stores.night import DAY, rows_in, run_log_of, write_settings
 
+pytestmark = pytest.mark.slow
+
 BOTH_FLOWS = [
     (flow, f"{D1}", status)
     for flow in ("FAULT_LATENCY", "ALLOCATION")
