@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -34,6 +33,7 @@ from jobs.answers.words import NOTHING, clock_time, percent, safe_cell, sentence
 from jobs.errors import UsageError
 from jobs.text.owners import NO_OWNERS, owner_of
 from jobs.text.terminal import counted, duration, escaped, safe
+from jobs.text.whole_file import write_whole
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _BROKERS_TO_CHOOSE = 8
@@ -64,13 +64,10 @@ def write_report(
     group = published.producer_group
     of_group = "" if group is None else f"-{quote(group, safe='')[:_LONGEST_NAME]}"
     file = output or Path(f"faultline-{span_text(published).replace(' ', '-').replace(':', '')}{of_group}.html")
-    page, unfinished = render(published, owners, released, ladders), file.parent / f".{file.name}.unfinished"
+    page = render(published, owners, released, ladders)
     try:
-        unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(file)
+        write_whole(file, page)
     except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
         raise UsageError(
             f"--output {file} cannot be written: {error.strerror}; name a file in a folder that takes it"
         ) from error

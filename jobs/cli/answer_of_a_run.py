@@ -15,6 +15,7 @@ from jobs.settings.model import Settings
 from jobs.text.progress import Progress
 from jobs.text.redaction import redacted
 from jobs.text.terminal import one_line
+from jobs.text.whole_file import write_whole
 from jobs.uri import local_folder
 
 if TYPE_CHECKING:  # they import Spark, and what reads Delta
@@ -110,15 +111,13 @@ class Answer:
         from jobs.spark.store_folder import StoreFolder
 
         give_back()  # after a signal, too
-        file, content = local_folder(uri), f"{self.as_json()}\n"
+        file, text = local_folder(uri), f"{self.as_json()}\n"
         try:
             if file is None:
                 folder, _, name = uri.rpartition("/")
-                StoreFolder(spark, folder).replace(name, content.encode())
+                StoreFolder(spark, folder).replace(name, text.encode())
             else:
-                part = file.with_name(f".{file.name}.part")
-                part.write_text(content, encoding="utf-8")
-                part.replace(file)
+                write_whole(file, text)
         except OSError as error:
             sentence = (
                 f"published, but the answer cannot be written to {uri}: {error.strerror or error}; free or make its"

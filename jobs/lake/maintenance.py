@@ -9,15 +9,14 @@ import datetime as dt
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.explained import explained
 from jobs.lake.tables_io import Lake
+from jobs.spark.store_folder import StoreFolder
 from jobs.tables import Table
 
 
@@ -53,11 +52,8 @@ class MaintainedLake(Lake):
 
     def size(self, path: str) -> int:
         """Bytes of a file or folder; 0 when it does not exist."""
-        jvm: Any = self._spark._jvm
-        file = jvm.org.apache.hadoop.fs.Path(path)
-        with suppress(Py4JJavaError):
-            store = file.getFileSystem(self._spark._jsc.hadoopConfiguration())
-            return int(store.getContentSummary(file).getLength())
+        with suppress(OSError):
+            return StoreFolder(self._spark, path).size()
         return 0
 
 

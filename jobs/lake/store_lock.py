@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import errno
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ class _StoreLock(RunLock):
         self._one_at_a_time = threading.Lock()
 
     def named(self) -> Holder | None:
-        number = _newest_number(self._folder)
+        number = _newest(self._folder.files())
         return self._own if number == self._number else holder_of(self._folder.read(_name(number), LONGEST))
 
     def is_named(self) -> bool:
@@ -139,7 +139,7 @@ def hold_on_store(
 
 def _taken(folder: StoreFolder, lake: str, own: Holder, clock: Clock, *, break_lock: bool) -> _StoreLock:
     files = folder.files()
-    newest = max(map(_number_of, files), default=0)
+    newest = _newest(files)
     try:
         content = folder.read(_name(newest), LONGEST) if newest else _ENDED
     except FileNotFoundError:  # a newer holder deleted it
@@ -151,7 +151,7 @@ def _taken(folder: StoreFolder, lake: str, own: Holder, clock: Clock, *, break_l
     try:
         folder.create(_name(newest + 1)).finish(text_of(own))
     except OSError:
-        if _newest_number(folder) <= newest:
+        if _newest(folder.files()) <= newest:
             raise
         other = holder_of(folder.read(_name(newest + 1), LONGEST))
         if not own.is_same(other):  # a store may also refuse its own repeated request: what the file says counts
@@ -182,9 +182,9 @@ def _refuses_second(folder: StoreFolder, run_id: str) -> bool:
         folder.delete(name)
 
 
-def _newest_number(folder: StoreFolder) -> int:
+def _newest(names: Iterable[str]) -> int:
     """The highest number; 0 when there is none."""
-    return max(map(_number_of, folder.files()), default=0)
+    return max(map(_number_of, names), default=0)
 
 
 def _name(number: int) -> str:

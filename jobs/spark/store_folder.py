@@ -41,6 +41,15 @@ class StoreFolder:
         except FileNotFoundError:
             return {}
 
+    def size(self) -> int:
+        """Bytes of all that is in the folder.
+
+        Raises:
+            FileNotFoundError: it is not there.
+        """
+        with _as_os_error():
+            return int(self._system.getContentSummary(self._path_of(self._uri)).getLength())
+
     def read(self, name: str, most_bytes: int) -> bytes:
         """The first bytes of a file.
 

@@ -10,15 +10,15 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from jobs.collect.cluster import TOPIC_ROUTE
 from jobs.collect.remoting import Answer, Connection, Security
 from jobs.spark.environment import java_command
 from tests.given.driven_client import OPENS
 from tests.given.maven import ROCKETMQ, jars_by_maven
+from tests.given.processes import BroughtUp, is_listening, wait_until
 
 _START_SECONDS = 60
 _MAKE_TOPIC, _CONFIGURE = 17, 25  # RequestCode: UPDATE_AND_CREATE_TOPIC, UPDATE_BROKER_CONFIG
@@ -55,7 +55,7 @@ class _WithBody(Connection):
         return self._answer(opened, 1)
 
 
-class RealCluster:
+class RealCluster(BroughtUp):
     """Servers below a folder: a process each, killed as a machine would end it.
 
     Args:
@@ -82,20 +82,11 @@ class RealCluster:
         self._ports = {name: first + 10 * place for place, name in enumerate(("", *brokers))}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def __enter__(self) -> Self:
-        try:
-            self.start("")
-            self.start(*filter(None, self._ports))
-            self._wait_until_known()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+    def bring_up(self) -> None:
+        """The name server, then the brokers, until it knows them."""
+        self.start("")
+        self.start(*filter(None, self._ports))
+        self._wait_until_known()
 
     def stop(self) -> None:
         """Kill every server."""
@@ -111,7 +102,8 @@ class RealCluster:
         for name in names:
             self._spawn(name)
         for name in names:
-            _wait_for(self._ports[name])
+            port = self._ports[name]
+            wait_until(partial(is_listening, port), f"somebody listens at {port}", _START_SECONDS)
 
     def _spawn(self, name: str) -> None:
         home = self._folder / (name or "namesrv")
@@ -202,13 +194,3 @@ def _free_ports() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     return 20_000 + port % 30_000
-
-
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + _START_SECONDS
-    while True:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        assert time.monotonic() < until, f"nothing listens at {port}"
-        time.sleep(0.2)

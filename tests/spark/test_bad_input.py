@@ -291,9 +291,10 @@ def test_more_bad_lines_than_allowed_stop_the_run(
     two_of_ten: tuple[Path, StagedSends],
     fraction: float,
     passes: bool,  # noqa: FBT001
+    tmp_path: Path,
 ) -> None:
     _, staged = two_of_ten
-    settings = Settings(max_bad_fraction=fraction)
+    settings = Settings(max_bad_fraction=fraction, lake=str(tmp_path))
     if passes:
         check_fit_to_publish(staged, [DAY], settings, needed=["sends"], allow_empty=False)
         return

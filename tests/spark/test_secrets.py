@@ -25,8 +25,9 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[st
     (folder / "events").mkdir()
     (folder / "site.toml").write_text(
         f"""
-        inputs.sends = "s3a://AKIA:{CANARY}-in-path@bucket/sends.jsonl"
+        inputs.sends = "hdfs://AKIA:{CANARY}-in-path@127.0.0.1:1/sends.jsonl"
         [spark]
+        "hadoop.ipc.client.connect.max.retries" = 0
         "hadoop.fs.s3a.secret.key" = "{CANARY}-hadoop"
         "hadoop.fs.azure.account.key.site" = "{CANARY}-azure"
         "site.credential" = "{CANARY}-credential"
@@ -58,7 +59,7 @@ def test_it_failed_at_its_input_and_says_so_without_them(failed: tuple[Path, str
     folder, said, _ = failed
     assert "faultline: " in said
     assert "Traceback" in said
-    assert "s3a://AKIA:…@bucket" in said
+    assert "hdfs://AKIA:…@127.0.0.1:1" in said
     assert CANARY not in said
     statuses = [row["status"] for row in published_rows(folder / "lake" / "run_log", ["status"], {})]
     assert statuses == ["FAILED"]  # nothing was published, so nothing was begun
@@ -67,7 +68,7 @@ def test_it_failed_at_its_input_and_says_so_without_them(failed: tuple[Path, str
 def test_neither_run_log_nor_commits_nor_event_log_hold_one(failed: tuple[Path, str, list[str]]) -> None:
     folder, _, _ = failed
     (row,) = published_rows(folder / "lake" / "run_log", ["message"], {"status": "FAILED"})
-    assert "s3a://AKIA:…@bucket" in row["message"]
+    assert "hdfs://AKIA:…@127.0.0.1:1" in row["message"]
     files = [file for kind in ("lake", "events") for file in (folder / kind).rglob("*") if file.is_file()]
     assert {file.parent.name for file in files} >= {"_delta_log", "event_date=2026-03-01"}
     assert any("events" in file.parts for file in files)

@@ -11,7 +11,8 @@ from urllib.request import Request, urlopen
 
 from jobs.spark.environment import java_command, spark_jars_folder
 from tests.given.driven_client import SHORT
-from tests.stores.servers import Servers, free_port, jars, wait_until
+from tests.given.processes import wait_until
+from tests.stores.servers import Servers, free_port, jars
 
 _FROM_SPARK = ("hadoop-client-*.jar", "slf4j-api-*.jar", "log4j-*.jar", "jcl-over-slf4j-*.jar", "snappy-java-*.jar")
 _NODES = "org.apache.hadoop.hdfs.server"

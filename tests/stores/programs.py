@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.given.processes import children
-from tests.stores.servers import ROOT, kill_all, wait_until
+from tests.given.processes import children, wait_until
+from tests.stores.servers import ROOT, kill_all
 
 _LONGEST_SECONDS = 600
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pyarrow.fs import S3FileSystem
 
-from tests.given.processes import is_listening
-from tests.stores.servers import ROOT, Servers, free_port, jars, wait_until
+from tests.given.processes import is_listening, wait_until
+from tests.stores.servers import ROOT, Servers, free_port, jars
 
 _VERSION = "v1.8.0"
 KEY, SECRET = "tests", "secret-of-tests"

@@ -6,19 +6,15 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from jobs.spark.delta_jars import Jar, cached
-from tests.given.processes import children
+from tests.given.processes import BroughtUp, children
 
 ROOT = Path(__file__).parents[2]
-_START_SECONDS = 120
 
 
 def jars(*names: str) -> list[Path]:
@@ -28,29 +24,13 @@ def jars(*names: str) -> list[Path]:
     return list(cached(wanted, ROOT / ".faultline" / "store-jars"))
 
 
-class Servers:
+class Servers(BroughtUp):
     """Processes below a folder; what each says is in a file there. All that is left of them is killed at the end."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-
-    def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            self.bring_up()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def bring_up(self) -> None:
-        """Start what the block needs."""
 
     def stop(self) -> None:
         """Kill every process and all below it."""
@@ -93,11 +73,3 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def wait_until(holds: Callable[[], bool], what: str, seconds: float = _START_SECONDS) -> None:
-    """Look five times a second."""
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, f"not within {seconds} s: {what}"
-        time.sleep(0.2)

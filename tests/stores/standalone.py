@@ -13,9 +13,9 @@ import pyspark
 from jobs.spark.delta_jars import delta_jars
 from jobs.spark.environment import java_command
 from tests.given.driven_client import SHORT
-from tests.given.processes import children, is_listening, text
+from tests.given.processes import children, is_listening, text, wait_until
 from tests.stores.programs import Running
-from tests.stores.servers import ROOT, Servers, free_port, wait_until
+from tests.stores.servers import ROOT, Servers, free_port
 
 HOME = Path(str(pyspark.__file__)).parent
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"

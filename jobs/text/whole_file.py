@@ -1,0 +1,22 @@
+"""Files that are whole or not there."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file beside its place and rename it, so that nobody reads a part of it.
+
+    Raises:
+        OSError: it cannot be written; a file of that name stays as it was.
+    """
+    unfinished = file.parent / f".{file.name}.unfinished"
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(file)
+    except OSError:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
