@@ -1,10 +1,10 @@
 """Runs commands of one tree, one after another in one process, so that its JVM is warm from the second on.
 
-    python -P drive.py TREE MODULE:FUNCTION
+    python -P drive.py TREE MODULE
 
 with PYTHONPATH=TREE. Reads a JSON list of arguments a line and answers each with a line of JSON: `exit_code`, `answer`
 (what the command printed) and `complaint` (the last line that it wrote to stderr). It knows nothing of the program but
-its console script.
+that its console script is in a module with a function `main`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pathlib import Path
 
 def main() -> None:
     """Answer until there is no more to read."""
-    tree, (module, _, function) = Path(sys.argv[1]).resolve(), sys.argv[2].partition(":")
+    tree, module = Path(sys.argv[1]).resolve(), sys.argv[2]
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the JVM prints is not an answer
-    run = getattr(importlib.import_module(module), function)
+    run = importlib.import_module(module).main
     home = Path(str(sys.modules[module].__file__)).resolve()
     if not home.is_relative_to(tree):
         raise SystemExit(f"{module} comes from {home} instead of {tree}")

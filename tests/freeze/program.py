@@ -46,7 +46,7 @@ class Program:
             "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m",
         }
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).parent / "drive.py"), str(tree), entry],
+            [sys.executable, "-P", str(Path(__file__).parent / "drive.py"), str(tree), entry.partition(":")[0]],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
