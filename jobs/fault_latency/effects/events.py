@@ -82,9 +82,11 @@ def with_avoidance(events: DataFrame, isolations: DataFrame) -> DataFrame:
         events: EVENTS.
         isolations: ISOLATIONS; those not enforced are left out.
     """
+    senders = events.select(*_EVENT, F.explode("sent_by").alias("producer"))
     avoiding = (
         isolations_meanwhile(events, isolations)
-        .where(F.array_contains("sent_by", producer()))
+        .withColumn("producer", producer())
+        .join(senders, [*_EVENT, "producer"], "left_semi")
         .groupBy(*_EVENT)
         .agg(
             F.count_distinct("client_id", "producer_group").alias("avoiding_producers"),
@@ -192,7 +194,7 @@ def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
 def _at_brokers(events: DataFrame) -> DataFrame:
     """One row per event and broker."""
     instants = ("bad_from_ms", "last_bad_ms", "bad_until_ms")
-    return events.select(*_EVENT, F.explode("brokers").alias("broker_name"), *instants, "sent_by")
+    return events.select(*_EVENT, F.explode("brokers").alias("broker_name"), *instants)
 
 
 def _event_id() -> Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.calls import minute_of
@@ -28,7 +28,7 @@ _RUN = (*PRODUCER, "broker_name", "start_ms")
 
 
 def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
-    """One finding per producer and broker and run of isolations that no other producer shares.
+    """One finding per producer and broker and run of isolations, all with the switch on, that no other producer shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
     switch on), and at most one in twenty of their attempts failed or was slow. A broker that was given no time to
@@ -45,9 +45,9 @@ def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int) -> Da
         F.count("*").alias("isolations"),
         F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
         F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
+        F.bool_and("enforced").alias("enforced"),
     ]
-    runs = sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence)
-    alone = _of_one_producer(runs)
+    alone = _of_one_producer(sessions(lasting, (*PRODUCER, "broker_name"), evidence)).where("enforced")
     others = _sends_of_others(alone, sends, slow_ms).where(
         (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )
@@ -72,21 +72,12 @@ def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int) -> Da
 
 
 def _of_one_producer(runs: DataFrame) -> DataFrame:
-    """Runs with the switch on that no run of another producer overlaps, its switch on or off."""
-    mine = runs.where("enforced").drop("enforced")
-    theirs = runs.select(
-        "cluster",
-        "broker_name",
-        producer().alias("other"),
-        F.col("start_ms").alias("other_from_ms"),
-        F.col("end_ms").alias("other_until_ms"),
-    )
-    shared = (
-        mine.join(theirs, ["cluster", "broker_name"])
-        .where("other_from_ms < end_ms AND other_until_ms > start_ms")
-        .where(F.col("other") != producer())
-    )
-    return mine.join(shared.select(*_RUN).distinct(), list(_RUN), "left_anti")
+    """Runs that no run of another producer overlaps; those of one producer at one broker do not overlap."""
+    in_time = Window.partitionBy("cluster", "broker_name").orderBy("start_ms", "end_ms", *PRODUCER)
+    before = F.max("end_ms").over(in_time.rowsBetween(Window.unboundedPreceding, -1))
+    after = F.lead("start_ms").over(in_time)
+    overlaps = (before > F.col("start_ms")) | (after < F.col("end_ms"))
+    return runs.withColumn("overlaps", overlaps).where(~F.coalesce("overlaps", F.lit(False))).drop("overlaps")
 
 
 def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
