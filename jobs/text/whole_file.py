@@ -7,11 +7,14 @@ from pathlib import Path
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a file beside its place and rename it, so that nobody reads a part of it.
+    """Write a file beside its place and rename it, so that nobody reads a part of it; a pipe or device is written to.
 
     Raises:
         OSError: it cannot be written; a file of that name stays as it was.
     """
+    if file.exists() and not file.is_file():
+        file.write_text(text, encoding="utf-8")
+        return
     unfinished = file.parent / f".{file.name}.unfinished"
     try:
         unfinished.write_text(text, encoding="utf-8")
