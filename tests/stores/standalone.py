@@ -19,12 +19,15 @@ from tests.stores.servers import ROOT, Servers, free_port
 
 HOME = Path(str(pyspark.__file__)).parent
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+_COMPILES_LITTLE = "-XX:TieredStopAtLevel=1"  # Java's second compiler would take a third of the CPU and more
 _LAUNCHED = {
     "spark.executor.memory": "1g",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": _COMPILES_LITTLE,
+    "spark.executor.extraJavaOptions": _COMPILES_LITTLE,
 }
 
 

@@ -16,7 +16,7 @@ from tests.stores.programs import Ended, Running
 from tests.stores.servers import kill_all
 from tests.stores.standalone import Standalone
 
-pytestmark = [pytest.mark.slow, pytest.mark.fault(30)]  # whole programs: `make test-stores`
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600), pytest.mark.fault(30)]  # whole programs: `make test-stores`
 
 
 @dataclass(frozen=True)

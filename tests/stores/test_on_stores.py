@@ -16,7 +16,7 @@ from tests.stores.night import DAY, ends, open_table, rows_in, run_log_of, write
 from tests.stores.programs import program
 from tests.stores.s3 import S3, spark_settings
 
-pytestmark = pytest.mark.slow  # whole programs: `make test-stores`
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600)]  # whole programs: `make test-stores`
 HELD = "is held by run "
 
 

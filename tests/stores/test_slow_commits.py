@@ -14,7 +14,7 @@ from tests.stores.programs import program
 from tests.stores.s3 import S3, spark_settings
 from tests.stores.slow_commits import slow_commits
 
-pytestmark = [pytest.mark.slow, pytest.mark.fault(27)]  # whole programs: `make test-stores`
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600), pytest.mark.fault(27)]  # whole programs: `make test-stores`
 
 
 def test_of_two_drivers_one_waits_or_exits_5_and_no_commit_is_lost(
