@@ -20,11 +20,13 @@ _FEW, _FEWEST = 5, 3
 def nights_text(nights: Sequence[Digest]) -> str:
     """Each night in full if there are few, else one line per night."""
     if len(nights) > _MOST_IN_FULL:
-        return "\n".join(
-            f"{_head(night)}: {one_line(night.headline)}{f' {night.warning}' if night.warning else ''}"
-            for night in nights
-        )
+        return "\n".join(map(night_line, nights))
     return "\n\n".join(night_text(night) for night in nights)
+
+
+def night_line(night: Digest) -> str:
+    """One night on one line."""
+    return f"{_head(night)}: {one_line(night.headline)}{f' {night.warning}' if night.warning else ''}"
 
 
 def nights_json(nights: Sequence[Digest]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobs.errors import LakeError, UsageError
 from jobs.settings.model import Settings
@@ -50,22 +50,20 @@ class Answer:
         """
         from jobs.spark.interruption import Interrupted
 
+        if not self.facts:
+            return []
         if isinstance(sys.exception(), Interrupted):
             return None
-        try:
+        nights = None
+        with said_alone("published, but the night cannot be read back", "; ask faultline show night"):
             from jobs.answers.digest import digests
             from jobs.answers.store import storage_options
 
             clusters = sorted({cluster for facts in self.facts for cluster in facts.clusters})
             options = storage_options(self.settings.lake, self.spark_settings)
             with self.progress.step("reading the answers"):
-                return digests(self.settings.lake, clusters, self.run.days, options, self.settings.owners)
-        except Exception as error:  # noqa: BLE001 - see above
-            why = one_line(redacted(f"{error}" or type(error).__name__))
-            sys.stderr.write(
-                f"faultline: published, but the night cannot be read back: {why}; ask faultline show night\n"
-            )
-            return None
+                nights = digests(self.settings.lake, clusters, self.run.days, options, self.settings.owners)
+        return nights
 
     def as_text(self) -> str:
         """Facts, nights, and where the tables are."""
@@ -77,15 +75,18 @@ class Answer:
         facts = "\n".join(map(facts_text, self.facts))
         return "\n\n".join([facts, *([nights_text(self.nights)] if self.nights else []), where])
 
-    def as_json(self) -> str:
-        """The same as one object; `nights` is null where they cannot be read."""
-        told = {
+    def as_object(self) -> dict[str, Any]:
+        """The same; `nights` is None where they cannot be read."""
+        return {
             "run_id": self.run.run_id,
             "lake": redacted(self.settings.lake),
             "flows": {facts.flow: asdict(facts) for facts in self.facts},
             "nights": None if self.nights is None else [asdict(night) for night in self.nights],
         }
-        return json.dumps(told, indent=1)
+
+    def as_json(self) -> str:
+        """The same as one JSON object."""
+        return json.dumps(self.as_object(), indent=1)
 
     @contextmanager
     def written(self, spark: SparkSession, uri: str | None) -> Iterator[None]:
@@ -126,6 +127,16 @@ class Answer:
             if not is_failing:
                 raise LakeError(sentence) from error
             self.progress.say(f"warning: {sentence}")
+
+
+@contextmanager
+def said_alone(what: str, fix: str = "") -> Iterator[None]:
+    """A failure in the block, which comes after publishing, is a sentence on stderr and does not end the command."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is, the night counts
+        why = one_line(redacted(f"{error}" or type(error).__name__))
+        sys.stderr.write(f"faultline: {what}: {why}{fix}\n")
 
 
 def check_json_to(uri: str | None) -> None:
