@@ -17,6 +17,8 @@ from jobs.answers.window import Window
 from jobs.errors import InputMissingError, LakeError
 from jobs.tables import RUN_LOG, Table
 
+DISPOSITIONS = ("published", "quarantined", "duplicate", "other_day", "other_cluster")
+"""Where the lines read went, as the run log's `rows_…` have it."""
 _NAMED_DAYS = 10
 
 
@@ -138,7 +140,9 @@ class Published:
             LakeError: the run log has another version than this program knows, or cannot be read.
         """
         hashes = ("settings_hash", "input_settings_hash", "code_version")
-        columns = ("event_date", "flow", "status", "started_from", "logged_at", "event_seq", "client_logs", *hashes)
+        rows = [f"rows_{name}" for name in DISPOSITIONS]
+        what = ("event_date", "flow", "status", "run_id", "started_from", "logged_at", "event_seq", "client_logs")
+        columns = (*what, *rows, *hashes)
         return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
 
     @property
@@ -158,6 +162,23 @@ def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
     return event["event_seq"], event["logged_at"], event["status"] == "SUCCEEDED"
 
 
+def days_by_cluster(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple[dt.date, ...]]:
+    """The published days of each cluster, in order.
+
+    Raises:
+        LakeError: there is no lake, it cannot be read, or it is of another version.
+    """
+    if not is_lake(root, options):
+        raise LakeError(f"{root} is not a lake: it holds no run log; name with --lake what a run of faultline wrote")
+    succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
+    found = rows_of(root, RUN_LOG, ("cluster", "event_date"), succeeded, options)
+    runs = found.group_by(["cluster", "event_date"]).aggregate([])
+    days: dict[str, list[dt.date]] = {}
+    for run in runs.to_pylist():
+        days.setdefault(run["cluster"], []).append(run["event_date"])
+    return {cluster: tuple(sorted(of_cluster)) for cluster, of_cluster in sorted(days.items())}
+
+
 def open_published(
     root: str, cluster: str | None, first: dt.date | None, last: dt.date | None, options: Options = NO_OPTIONS
 ) -> Published:
@@ -174,16 +195,9 @@ def open_published(
         LakeError: there is no lake, it cannot be read, or it is of another version.
         InputMissingError: the cluster or all of the days are not published; lists those that are.
     """
-    if not is_lake(root, options):
-        raise LakeError(f"{root} is not a lake: it holds no run log; name with --lake what a run of faultline wrote")
-    succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
-    found = rows_of(root, RUN_LOG, ("cluster", "event_date"), succeeded, options)
-    runs = found.group_by(["cluster", "event_date"]).aggregate([])
-    days: dict[str, list[dt.date]] = {}
-    for run in runs.to_pylist():
-        days.setdefault(run["cluster"], []).append(run["event_date"])
-    name = _chosen_cluster(root, cluster, sorted(days))
-    all_days = tuple(sorted(days[name]))
+    days = days_by_cluster(root, options)
+    name = _chosen_cluster(root, cluster, list(days))
+    all_days = days[name]
     first = first or last or all_days[-1]
     last = last or first
     requested = tuple(day for day in all_days if first <= day <= last)

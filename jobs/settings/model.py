@@ -19,13 +19,25 @@ from typing import Literal
 from jobs.errors import SettingValueError
 from jobs.settings.consumer_groups import ClientLogSettings, GroupSettings, check_version
 from jobs.settings.inputs import Inputs, OneLinePer
+from jobs.uri import is_elsewhere
 
 ChosenBy = Literal["CLIENT", "CALLER"]
 
 _LONGEST_MS = 100 * 365 * 86_400_000  # this long after any log's last instant is still a valid instant
 _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # the largest array of bytes in Java
-_WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "single_writer", "spark", "origins")
+_WITHOUT_ROWS = (
+    "lake",
+    "date",
+    "max_bad_fraction",
+    "owners",
+    "retention",
+    "export",
+    "notify",
+    "single_writer",
+    "spark",
+    "origins",
+)
 """Settings that no row depends on."""
 _OF_PRODUCERS = (
     "event_gap_ms",
@@ -107,6 +119,41 @@ class Retention:
 
 
 @dataclass(frozen=True)
+class Export:
+    """`[export]`: what a night writes besides its tables.
+
+    Attributes:
+        metrics: local file for node exporter, `*.prom`; absent = none.
+    """
+
+    metrics: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.metrics is not None and (not self.metrics or is_elsewhere(self.metrics)):
+            raise SettingValueError(f"export.metrics is {self.metrics!r}; name a file of this machine, or leave it out")
+
+
+@dataclass(frozen=True)
+class Notify:
+    """`[notify]`: who is told of a night.
+
+    Attributes:
+        url: a webhook, whose path is often its secret; absent = none.
+    """
+
+    url: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.url is not None and not re.fullmatch(
+            r"https?://[\w.-]+(:[0-9]{1,5})?([/?][!-~]*)?", self.url, re.ASCII
+        ):
+            raise SettingValueError(
+                "notify.url is not the address of a webhook; write it like https://chat.example.com/hooks/…, in ASCII"
+                " and without a user; a token goes into the environment as FAULTLINE_NOTIFY_TOKEN"
+            )
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings of a run. `origins`: where each key that is not a default was set.
 
@@ -134,6 +181,8 @@ class Settings:
     client_logs: dict[str, ClientLogSettings] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     retention: Retention = Retention()
+    export: Export = Export()
+    notify: Notify = Notify()
     spark: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict, compare=False, metadata={"hidden": True})
 
@@ -169,7 +218,7 @@ class Settings:
             check_date("date", self.date)
 
     def content_hash(self, flow: str | None = None) -> str:
-        """Hash of the settings that the rows of a day depend on: not places, date, owners, retention, Spark.
+        """Hash of the settings that the rows of a day depend on: not places, date, owners, retention, exports, Spark.
 
         Args:
             flow: only settings that this flow reads, as in the run log; None = both flows.

@@ -24,6 +24,8 @@ PATH_KEYS = (
     "inputs.client_logs.path",
 )
 """Settings that hold paths: the lake and each input."""
+OUTPUT_KEYS = ("export.metrics",)
+"""Settings that hold paths of files that a night writes besides its tables."""
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")
 
@@ -34,7 +36,7 @@ def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
     Raises:
         SettingValueError: an invalid path.
     """
-    for dotted in PATH_KEYS:
+    for dotted in (*PATH_KEYS, *OUTPUT_KEYS):
         *parents, last = dotted.split(".")
         holder: Any = table
         for parent in parents:

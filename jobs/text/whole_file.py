@@ -6,8 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_whole(file: Path, text: str) -> None:
+def write_whole(file: Path, text: str, mode: int | None = None) -> None:
     """Write a file beside its place and rename it, so that nobody reads a part of it; a pipe or device is written to.
+
+    `mode` is its permissions, whatever the umask is; None leaves them to the umask.
 
     Raises:
         OSError: it cannot be written; a file of that name stays as it was.
@@ -18,6 +20,8 @@ def write_whole(file: Path, text: str) -> None:
     unfinished = file.parent / f".{file.name}.unfinished"
     try:
         unfinished.write_text(text, encoding="utf-8")
+        if mode is not None:
+            unfinished.chmod(mode)
         unfinished.replace(file)
     except OSError:
         with suppress(OSError):

@@ -73,6 +73,35 @@ def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: P
     assert found == (f"{tmp_path}/conf/logs", f"{tmp_path}/more/*.gz", "/abs", "s3a://bucket/x")
 
 
+def test_a_file_for_metrics_lies_beside_the_settings_file_and_on_this_machine(tmp_path: Path) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text('[export]\nmetrics = "out/night.prom"\n', encoding="utf-8")
+    assert load_settings([file], [], {}).export.metrics == f"{tmp_path}/out/night.prom"
+    for value in ("s3a://ops/night.prom", ""):
+        with pytest.raises(SettingValueError, match=f"export.metrics is '{value}'; name a file of this machine"):
+            load_settings([], [f"export.metrics='{value}'"], {})
+
+
+@pytest.mark.parametrize("url", ["https://hooks.slack.com/services/T0/B0/x", "http://127.0.0.1:8065", "http://a?k=%20"])
+def test_the_address_of_a_webhook_is_taken(url: str) -> None:
+    assert load_settings([], [f"notify.url={url}"], {}).notify.url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "s3cr3t", "ftp://a/s3cr3t", "https:///s3cr3t", "https://me:s3cr3t@a/", "https://a/s3cr3t b", "https://a/s3cr3t-é",
+     "https://a:x/s3cr3t", "https://a/s3cr3t\\nX: y"],
+)  # fmt: skip
+def test_what_is_no_address_of_a_webhook_is_refused_without_its_secrets(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["plan", "nightly", "--lake", "lake", "--set", f'notify.url="{url}"']) == 2
+    said = capsys.readouterr().err
+    assert "notify.url is not the address of a webhook; write it like https://chat.example.com/hooks/…" in said
+    assert said.endswith("goes into the environment as FAULTLINE_NOTIFY_TOKEN\n")
+    assert "s3cr3t" not in said
+
+
 @pytest.mark.parametrize("kind", ["sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs"])
 @pytest.mark.parametrize("value", ['""', '["/logs", ""]'])
 def test_an_empty_path_of_an_input_is_not_the_folder_that_one_is_in(kind: str, value: str) -> None:
@@ -97,7 +126,8 @@ FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}
         *((each, FIRST | SECOND, FIRST | SECOND) for each in ("cluster=c", "max_line_bytes=9")),
         *((each, set(), set()) for each in (
             'owners.PG="team"', "lake=elsewhere", "date=2026-03-01", "max_bad_fraction=0.5", "retention.sends_days=3",
-            "retention.versions_days=30", "spark.sql.shuffle.partitions=8",
+            "retention.versions_days=30", "spark.sql.shuffle.partitions=8", "export.metrics=a.prom",
+            "notify.url=http://chat/x",
             *(f"inputs.{kind}.path=x" for kind in (
                 "sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs")))),
     ],
