@@ -162,6 +162,8 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 def _shown(name: str, value: Any) -> Any:
     """A setting's value with secrets redacted; producers and groups are not secrets, even if named like one."""
+    if name == "notify.url":  # its path is often the secret
+        return HIDDEN
     if not name.startswith("spark."):
         return value
     return HIDDEN if is_secret(name) else redacted(value)

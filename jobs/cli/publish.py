@@ -13,7 +13,9 @@ from jobs.cli.answer_of_a_run import Answer, check_json_to
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions, run_days, span_text
+from jobs.cli.export_metrics import export_metrics
 from jobs.cli.fail_on import WORDS, Condition, check_asked_of, check_conditions
+from jobs.cli.notify import notified
 from jobs.cli.parameters import CONDITION, FILE
 from jobs.errors import UsageError
 from jobs.settings.model import Settings
@@ -160,6 +162,13 @@ def run_flows(
     Raises:
         FaultlineError: one of its subclasses; `ConditionMetError` after everything was published and said.
     """
+    answer = Answer(settings, run, Progress())
+    with notified(answer):
+        _run_flows(how, answer, days, say, cluster)
+
+
+def _run_flows(how: RunOptions, answer: Answer, days: str, say: Callable[[str], None], cluster: str | None) -> None:
+    """As `run_flows`."""
     from jobs.allocation.run import run_allocation
     from jobs.check.before import check_before
     from jobs.fault_latency.run import recompute_fault_latency, run_fault_latency
@@ -168,6 +177,7 @@ def run_flows(
     from jobs.spark.session import running
     from jobs.spark.store_jars import check_stores
 
+    settings, run, progress = answer.settings, answer.run, answer.progress
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
     check_json_to(how.json_to)
@@ -177,11 +187,9 @@ def run_flows(
     else:
         check_apart(settings)
         warnings = check_before(settings, inputs_of(flows), needed_of(flows))
-    progress = Progress()
     progress.say(f"faultline {command}: {days}, {of}, lake {one_line(settings.lake)}")
     for warning in warnings:
         progress.say(f"warning: {warning}")
-    answer = Answer(settings, run, progress)
     try:
         with running(settings, progress, verbose=how.verbose) as spark, answer.written(spark, how.json_to):
             if not how.recompute:
@@ -201,4 +209,6 @@ def run_flows(
     finally:
         if answer.facts:  # also print what the first flow published if the second fails
             say(answer.as_json() if how.as_json else answer.as_text())
+    if settings.export.metrics and run.command == "nightly":
+        export_metrics(answer, settings.export.metrics)
     check_conditions(how.fail_on, answer.nights)

@@ -90,6 +90,14 @@ def test_the_plan_names_the_file_that_set_a_value(tmp_path: Path, capsys: pytest
     assert "slow_ms = 550  (default)" in said
 
 
+def test_the_plan_hides_the_address_of_a_webhook(capsys: pytest.CaptureFixture[str]) -> None:
+    url = "https://hooks.example.com/services/T0/s3cr3t"
+    assert cli.main(["plan", "nightly", "--lake", "lake", "--set", f"notify.url={url}"]) == 0
+    plan = capsys.readouterr().out
+    assert "\n  notify.url = '…'  (--set)\n" in plan
+    assert "hooks.example.com" not in plan
+
+
 def test_a_cluster_alone_still_means_the_samples(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

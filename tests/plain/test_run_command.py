@@ -7,19 +7,22 @@ import datetime as dt
 import json
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from jobs.cli.fail_on import Condition
 from jobs.cli.publish import RunOptions, run_flows
-from jobs.errors import FaultlineError, InputMissingError, LakeError, UsageError
+from jobs.errors import ConditionMetError, FaultlineError, InputMissingError, LakeError, UsageError
 from jobs.runs.run import Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.spark.interruption import Interrupted
 from jobs.spark.store_folder import StoreFolder
+from tests.given.lakes import LiteralLake, publish
 from tests.given.quiet_answers import QUIET
 
 RUN = Run("r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now)
@@ -47,11 +50,20 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def _said(said: list[str], *, as_json: bool = False, json_to: str | None = None) -> list[str]:
+def _said(
+    said: list[str],
+    *,
+    as_json: bool = False,
+    json_to: str | None = None,
+    fail_on: tuple[Condition, ...] = (),
+    run: Run = RUN,
+    **more: str,
+) -> list[str]:
+    """What the run says; `more` are settings, their dots as `__`."""
     paths = {"inputs.sends.path": "sends", "inputs.consumers.path": "consumers", "lake": "lake"}
-    settings: Settings = load_settings([], [], paths)
-    options = RunOptions(as_json=as_json, json_to=json_to)
-    run_flows(options, settings, RUN, "2026-03-01", said.append)
+    settings: Settings = load_settings([], [], paths | {name.replace("__", "."): value for name, value in more.items()})
+    options = RunOptions(as_json=as_json, json_to=json_to, fail_on=fail_on)
+    run_flows(options, settings, run, "2026-03-01", said.append)
     return said
 
 
@@ -144,3 +156,48 @@ def test_a_file_for_the_answer_that_cannot_be_is_refused_before_a_night_is_spent
     flows.setattr("jobs.spark.session.running", lambda *_, **__: pytest.fail("started"))
     with pytest.raises(UsageError, match=r"--json-to .* cannot be a file; name one in a folder that exists"):
         _said([], json_to=f"{tmp_path}/{name}")
+
+
+def test_a_night_ends_with_its_metrics_also_when_a_condition_holds(flows: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Not one that failed, whose file stays as it was; nor another command."""
+    written: list[Path] = []
+
+    def writes(lake: str, file: Path, *_: Any) -> None:
+        assert lake.endswith("/lake")
+        written.append(file)
+
+    flows.setattr("jobs.answers.metrics.write_metrics", writes)
+    flows.setattr("jobs.answers.digest.digests", lambda *_: [replace(QUIET, contradictions=1)])
+    file = f"{tmp_path}/night.prom"
+    _said([], export__metrics=file)
+    with pytest.raises(ConditionMetError):
+        _said([], export__metrics=f"file:{file}", fail_on=(Condition("contradictions"),))
+    assert written == [Path(file)] * 2
+    _said([], export__metrics=file, run=replace(RUN, command="fault-latency"))
+    flows.setattr("jobs.allocation.run.run_allocation", _fails)
+    with pytest.raises(InputMissingError):
+        _said([], export__metrics=file)
+    assert len(written) == 2
+
+
+@pytest.mark.usefixtures("flows")
+def test_metrics_that_cannot_be_written_are_one_sentence_and_no_failure(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    LiteralLake(tmp_path / "lake")
+    publish(tmp_path / "lake", dt.date(2026, 3, 1))
+    assert _said([], lake=f"{tmp_path}/lake", export__metrics=f"{tmp_path}/no/night.prom")
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"faultline: published, but the metrics were not written: {tmp_path}/no/night.prom cannot be written: No such"
+        " file or directory; name a file in a folder that takes it; write them with faultline export metrics"
+    )
+
+
+def test_a_webhook_is_told_of_what_a_run_refuses(flows: pytest.MonkeyPatch) -> None:
+    """As of logs that did not arrive, which is known before Spark starts."""
+    told: list[bytes] = []
+    flows.setattr("jobs.cli.notify._post", lambda _, body, __: told.append(body))
+    flows.setattr("jobs.check.before.check_before", _fails)
+    with pytest.raises(InputMissingError):
+        _said([], notify__url="http://chat/hook")
+    assert "exit code 3: no consumers.jsonl.gz; give a path" in json.loads(told[0])["text"]
