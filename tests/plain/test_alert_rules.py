@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -58,8 +57,9 @@ def test_the_page_lists_each_alert_and_each_metric() -> None:
     assert {*re.findall(r"^\| `(Faultline\w+)` ", page, re.MULTILINE)} == {rule["alert"] for rule in RULES}
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool here")
+@pytest.mark.slow
 def test_promtool_takes_the_rules_and_they_fire_when_they_should() -> None:
+    """With promtool on the path, such as of Debian's package prometheus."""
     for command in (["check", "rules", str(FILE)], ["test", "rules", str(OWN_TESTS)]):
         done = subprocess.run(["promtool", *command], capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
