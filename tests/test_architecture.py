@@ -45,7 +45,14 @@ MAY_IMPORT = {
         "jobs.text",
         "jobs.uri",
     },
-    "jobs.serving": {"jobs.errors", "jobs.lake", "jobs.tables"},
+    "jobs.serving": {
+        "jobs.answers",
+        "jobs.errors",
+        "jobs.lake",
+        "jobs.settings",
+        "jobs.tables",
+        "jobs.text",
+    },
     "jobs.runs": {
         "jobs.errors",
         "jobs.lake",

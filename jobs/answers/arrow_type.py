@@ -12,14 +12,13 @@ _TYPES = {
     "double": pa.float64(),
     "boolean": pa.bool_(),
     "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
 }
 
 
-def arrow_type(kind: DataType) -> pa.DataType:
-    """The Arrow type that a column of a published table is read as."""
+def arrow_type(kind: DataType, zone: str | None = "UTC") -> pa.DataType:
+    """The Arrow type that a column of a published table is read as; `zone` is that of instants."""
     if isinstance(kind, ArrayType):
-        return pa.list_(arrow_type(kind.elementType))
+        return pa.list_(arrow_type(kind.elementType, zone))
     if isinstance(kind, StructType):
-        return pa.struct([(field.name, arrow_type(field.dataType)) for field in kind])
-    return _TYPES[kind.simpleString()]
+        return pa.struct([(field.name, arrow_type(field.dataType, zone)) for field in kind])
+    return _TYPES.get(kind.simpleString()) or pa.timestamp("us", zone)

@@ -15,7 +15,8 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from jobs.answers.delta_table import NO_OPTIONS, Options
 from jobs.answers.digest import Digest, digests_of
-from jobs.answers.published import DISPOSITIONS, Published, days_by_cluster, open_published
+from jobs.answers.digest_text import night_line
+from jobs.answers.published import DISPOSITIONS, Published, open_published, published_days
 from jobs.answers.runs import NOT_GIVEN
 from jobs.errors import UsageError
 from jobs.kinds import Severity
@@ -51,24 +52,20 @@ At most 126 series for a cluster, however many brokers it has: 100 of them are o
 _Sample = tuple[str, tuple[str, ...], float]
 
 
-def write_metrics(root: str, file: Path, date: dt.date | None = None, options: Options = NO_OPTIONS) -> list[Digest]:
-    """Write the file, readable for all, and return the nights that it is about.
+def export_metrics(root: str, file: Path, options: Options = NO_OPTIONS) -> str:
+    """Write the file, readable for all, and return a sentence that names the nights.
 
     Args:
         root: folder or URI of the lake.
         file: what node exporter reads; replaced as a whole.
-        date: the day; None for the last published one of each cluster.
         options: for delta-rs.
 
     Raises:
         LakeError: there is no lake, or it cannot be read.
-        InputMissingError: no cluster has a published day, or that day.
+        InputMissingError: no day is published.
         UsageError: the file cannot be written.
     """
-    days = days_by_cluster(root, options)
-    found = (cluster for cluster, of_cluster in days.items() if date is None or date in of_cluster)
-    clusters: list[str | None] = [*found] or [next(iter(days), None)]
-    nights = [open_published(root, cluster, date, date, options) for cluster in clusters]
+    nights = [open_published(root, cluster, None, None, options) for cluster in published_days(root, options)]
     told = [(night, digests_of(night)[0]) for night in nights]
     try:
         write_whole(file, _text(told), mode=0o644)
@@ -76,7 +73,7 @@ def write_metrics(root: str, file: Path, date: dt.date | None = None, options: O
         raise UsageError(
             f"{file} cannot be written: {error.strerror}; name a file in a folder that takes it"
         ) from error
-    return [digest for _, digest in told]
+    return f"wrote {file}: {'; '.join(night_line(digest) for _, digest in told)}"
 
 
 def _text(nights: Iterable[tuple[Published, Digest]]) -> str:

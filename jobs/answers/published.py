@@ -162,11 +162,12 @@ def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
     return event["event_seq"], event["logged_at"], event["status"] == "SUCCEEDED"
 
 
-def days_by_cluster(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple[dt.date, ...]]:
-    """The published days of each cluster, in order.
+def published_days(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple[dt.date, ...]]:
+    """The published days of each cluster, in order; never empty.
 
     Raises:
         LakeError: there is no lake, it cannot be read, or it is of another version.
+        InputMissingError: no day is published.
     """
     if not is_lake(root, options):
         raise LakeError(f"{root} is not a lake: it holds no run log; name with --lake what a run of faultline wrote")
@@ -176,6 +177,8 @@ def days_by_cluster(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple
     days: dict[str, list[dt.date]] = {}
     for run in runs.to_pylist():
         days.setdefault(run["cluster"], []).append(run["event_date"])
+    if not days:
+        raise InputMissingError(f"no day is published in {root}; run faultline nightly first")
     return {cluster: tuple(sorted(of_cluster)) for cluster, of_cluster in sorted(days.items())}
 
 
@@ -195,7 +198,7 @@ def open_published(
         LakeError: there is no lake, it cannot be read, or it is of another version.
         InputMissingError: the cluster or all of the days are not published; lists those that are.
     """
-    days = days_by_cluster(root, options)
+    days = published_days(root, options)
     name = _chosen_cluster(root, cluster, list(days))
     all_days = days[name]
     first = first or last or all_days[-1]
@@ -212,8 +215,6 @@ def open_published(
 
 
 def _chosen_cluster(root: str, requested: str | None, there: Sequence[str]) -> str:
-    if not there:
-        raise InputMissingError(f"no day is published in {root}; run faultline nightly first")
     if requested is None and len(there) == 1:
         return there[0]
     names = ", ".join(map(repr, there))

@@ -14,6 +14,7 @@ from jobs.cli.collect import collect
 from jobs.cli.command import WIDTH, Group, usage_sentence
 from jobs.cli.doctor import doctor
 from jobs.cli.explain import explain
+from jobs.cli.export import export
 from jobs.cli.maintain import maintain
 from jobs.cli.plan import plan
 from jobs.cli.register import register
@@ -65,6 +66,7 @@ for command in (
     report,
     show,
     explain,
+    export,
     register,
     doctor,
     maintain,

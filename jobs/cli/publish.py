@@ -13,7 +13,7 @@ from jobs.cli.answer_of_a_run import Answer, check_json_to
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions, run_days, span_text
-from jobs.cli.export_metrics import export_metrics
+from jobs.cli.export import export_night
 from jobs.cli.fail_on import WORDS, Condition, check_asked_of, check_conditions
 from jobs.cli.notify import notified
 from jobs.cli.parameters import CONDITION, FILE
@@ -209,6 +209,6 @@ def _run_flows(how: RunOptions, answer: Answer, days: str, say: Callable[[str], 
     finally:
         if answer.facts:  # also print what the first flow published if the second fails
             say(answer.as_json() if how.as_json else answer.as_text())
-    if settings.export.metrics and run.command == "nightly":
-        export_metrics(answer, settings.export.metrics)
+    if run.command == "nightly":
+        export_night(answer)
     check_conditions(how.fail_on, answer.nights)

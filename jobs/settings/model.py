@@ -120,17 +120,24 @@ class Retention:
 
 @dataclass(frozen=True)
 class Export:
-    """`[export]`: what a night writes besides its tables.
+    """`[export]`: what `nightly` leaves for other programs when it has published: files of this machine, empty = none.
 
     Attributes:
-        metrics: local file for node exporter, `*.prom`; absent = none.
+        duckdb: the tables as one DuckDB file.
+        days: days in it, up to the last one of the run; absent = all.
+        metrics: the last night's figures for node exporter, `*.prom`.
     """
 
-    metrics: str | None = None
+    duckdb: str = ""
+    days: int | None = None
+    metrics: str = ""
 
     def __post_init__(self) -> None:
-        if self.metrics is not None and (not self.metrics or is_elsewhere(self.metrics)):
-            raise SettingValueError(f"export.metrics is {self.metrics!r}; name a file of this machine, or leave it out")
+        for name, file in (("duckdb", self.duckdb), ("metrics", self.metrics)):
+            if is_elsewhere(file):
+                raise SettingValueError(f"export.{name} is {file}; name a file of this machine, and copy it there")
+        if self.days is not None and not 1 <= self.days <= _LONGEST_DAYS:
+            raise SettingValueError(f"export.days is {self.days}; export at least 1 day, at most {_LONGEST_DAYS}")
 
 
 @dataclass(frozen=True)

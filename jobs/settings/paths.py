@@ -24,7 +24,7 @@ PATH_KEYS = (
     "inputs.client_logs.path",
 )
 """Settings that hold paths: the lake and each input."""
-OUTPUT_KEYS = ("export.metrics",)
+OUTPUT_KEYS = ("export.duckdb", "export.metrics")
 """Settings that hold paths of files that a night writes besides its tables."""
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")

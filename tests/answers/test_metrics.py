@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 from prometheus_client.parser import text_string_to_metric_families
 
-from jobs.answers.metrics import GAUGES, write_metrics
+from jobs.answers.metrics import GAUGES, export_metrics
 from jobs.cli.call import Call
-from jobs.cli.export_metrics import metrics
+from jobs.cli.export import export
 from jobs.errors import InputMissingError, LakeError, UsageError
 from tests.given.lakes import EPOCH, LiteralLake, publish
 from tests.given.site import D1, D2, D3, START
@@ -43,9 +43,9 @@ def _read(file: Path) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _written(lake: Path, date: dt.date | None = None) -> dict[str, float]:
+def _written(lake: Path) -> dict[str, float]:
     file = lake / "night.prom"
-    write_metrics(str(lake), file, date)
+    export_metrics(str(lake), file)
     return _read(file)
 
 
@@ -177,9 +177,6 @@ def test_each_cluster_has_its_own_last_day(lake: LiteralLake) -> None:
     publish(lake.folder, D1, cluster="east")
     name = "day_timestamp_seconds"
     assert _of(_written(lake.folder), name) == {f"{name} cluster=north": D2_S, f"{name} cluster=east": D2_S - 86_400}
-    assert _of(_written(lake.folder, D2), name) == {f"{name} cluster=north": D2_S}
-    with pytest.raises(InputMissingError, match=f"nothing of {D3} is published for cluster 'east'"):
-        _written(lake.folder, D3)
 
 
 def test_a_site_of_thousands_of_brokers_has_as_many_series_as_the_page_says(lake: LiteralLake) -> None:
@@ -215,13 +212,13 @@ def test_node_exporter_may_read_the_file_and_never_sees_half_of_it(lake: Literal
     file = folder / "faultline.prom"
     file.write_text("of yesterday", encoding="utf-8")
     with file.open(encoding="utf-8") as reader:
-        write_metrics(str(lake.folder), file)
+        export_metrics(str(lake.folder), file)
         assert reader.read() == "of yesterday"
     assert (stat.S_IMODE(file.stat().st_mode), [each.name for each in folder.iterdir()]) == (0o644, [file.name])
 
 
 def _asked(*arguments: str) -> Result:
-    return CliRunner().invoke(metrics, arguments, obj=Call(lambda: EPOCH), catch_exceptions=True)
+    return CliRunner().invoke(export, ["metrics", *arguments], obj=Call(lambda: EPOCH), catch_exceptions=True)
 
 
 @pytest.mark.usefixtures("own_folder")
@@ -229,11 +226,9 @@ def test_the_command_says_what_it_wrote_and_what_is_doubtful(lake: LiteralLake, 
     publish(lake.folder, D1, D2)
     lake.add("run_log", D2, {"flow": FIRST, "status": "FAILED", "run_id": "r2", "event_seq": 9})
     done = _asked("--lake", str(lake.folder), "--out", "night.prom")
-    assert done.stdout == f"wrote night.prom: {D2}, cluster main\n"
-    assert done.stderr.startswith(f"faultline: the last run of {D2} has not succeeded")
+    assert done.stdout.startswith(f"wrote night.prom: {D2}, cluster main: ")
+    assert f" the last run of {D2} has not succeeded: " in done.stdout
     assert _read(tmp_path / "night.prom")["day_timestamp_seconds cluster=main"] == D2_S
-    _asked("--lake", str(lake.folder), "--out", "night.prom", "--date", f"{D1}")
-    assert _read(tmp_path / "night.prom")["day_timestamp_seconds cluster=main"] == D2_S - 86_400
 
 
 @pytest.mark.usefixtures("own_folder")
@@ -248,6 +243,8 @@ def test_a_mistake_is_one_sentence_and_the_old_file_stays(lake: LiteralLake, tmp
         assert isinstance(failed, error)
         assert sentence in str(failed)
     publish(lake.folder, D1)
+    failed = _asked(*there, "--out", "old.prom", "--since", f"{D1}").exception
+    assert str(failed) == f"--since {D1} is for export duckdb; export metrics is of the last night; leave it out"
     failed = _asked(*there, "--out", "no/folder.prom").exception
     assert isinstance(failed, UsageError)
     assert str(failed) == (

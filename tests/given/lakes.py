@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, Schema, write_deltalake
 from pyspark.sql.types import ArrayType, StructField
 
+from jobs.serving.duckdb_file import export_duckdb
 from jobs.tables import ISOLATION_INTERVALS, RUN_LOG, TABLES, Table
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -57,6 +59,13 @@ def publish(
     row = {"cluster": cluster, "flow": flow, "run_id": "r1", "logged_at": EPOCH, "started_from": started_from}
     rows = [{**row, "event_date": day, "status": status} for day in days for status in ("STARTED", "SUCCEEDED")]
     write_rows(lake, RUN_LOG, rows)
+
+
+def in_duckdb(lake: Path) -> duckdb.DuckDBPyConnection:
+    """The lake as `export duckdb` leaves it, opened to be read; the file stays beside the lake."""
+    file = lake.with_name(f"{lake.name}.duckdb")
+    export_duckdb(str(lake), file)
+    return duckdb.connect(file, read_only=True)
 
 
 def _table(lake: Path, table: Table, version: int = 0) -> DeltaTable:

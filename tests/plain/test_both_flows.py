@@ -134,6 +134,34 @@ def test_the_second_flow_alone_breaks_the_lock(ran: list[tuple[str, bool]]) -> N
     assert ran == [("allocation", True), ("allocation", True)]
 
 
+@pytest.mark.parametrize(
+    ("command", "conditions", "ends"),
+    [
+        ("nightly", (), 1),
+        ("nightly", ("contradictions>1",), 1),
+        ("fault-latency", (), 0),
+        ("allocation", (), 0),
+    ],
+)
+def test_a_night_that_cannot_be_exported_ends_as_it_would(
+    ran: list[tuple[str, bool]],
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    conditions: tuple[str, ...],
+    ends: int,
+) -> None:
+    """Nothing is at /the/lake. It is tried last, when all is said; the flows alone export nothing."""
+    text, *error = _run(SENDS | CONSUMERS | {"export.duckdb": "/F.duckdb"}, *conditions, command=command)
+    assert "\nTables are in /the/lake (Delta)" in text
+    assert [each.partition(":")[0] for each in error] == ["--fail-on held"] * len(conditions)
+    assert ran
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("faultline: ")]
+    assert len(said) == ends
+    for each in said:
+        assert each.startswith("faultline: published, but not exported: /the/lake is not a lake: it holds no run log; ")
+        assert each.endswith("; then run faultline export duckdb")
+
+
 @pytest.mark.usefixtures("ran")
 @pytest.mark.parametrize(
     ("command", "how", "opened"),

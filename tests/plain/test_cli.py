@@ -44,6 +44,10 @@ def _setting(plan: str, name: str) -> str:
         (["register", "--help"], ["Put tables and views into the session's catalog"]),
         (["show", "--help"], ["A question to the published tables, answered in the terminal."]),
         (["explain", "--help"], ["Why an isolation ended when it did, or who should own a queue.", "--at TIME"]),
+        (
+            ["export", "--help"],
+            ["What is published as one file", "duckdb one DuckDB file", "--since"],
+        ),
         (["report", "--help"], ["A published day as one HTML page, for a browser without a network."]),
     ],
 )

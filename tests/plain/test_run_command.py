@@ -162,11 +162,12 @@ def test_a_night_ends_with_its_metrics_also_when_a_condition_holds(flows: pytest
     """Not one that failed, whose file stays as it was; nor another command."""
     written: list[Path] = []
 
-    def writes(lake: str, file: Path, *_: Any) -> None:
+    def writes(lake: str, file: Path, *_: Any) -> str:
         assert lake.endswith("/lake")
         written.append(file)
+        return "wrote it"
 
-    flows.setattr("jobs.answers.metrics.write_metrics", writes)
+    flows.setattr("jobs.answers.metrics.export_metrics", writes)
     flows.setattr("jobs.answers.digest.digests", lambda *_: [replace(QUIET, contradictions=1)])
     file = f"{tmp_path}/night.prom"
     _said([], export__metrics=file)
@@ -188,8 +189,8 @@ def test_metrics_that_cannot_be_written_are_one_sentence_and_no_failure(
     publish(tmp_path / "lake", dt.date(2026, 3, 1))
     assert _said([], lake=f"{tmp_path}/lake", export__metrics=f"{tmp_path}/no/night.prom")
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"faultline: published, but the metrics were not written: {tmp_path}/no/night.prom cannot be written: No such"
-        " file or directory; name a file in a folder that takes it; write them with faultline export metrics"
+        f"faultline: published, but not exported: {tmp_path}/no/night.prom cannot be written: No such"
+        " file or directory; name a file in a folder that takes it; then run faultline export metrics"
     )
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from jobs.cli import main as cli
 from jobs.errors import SettingValueError
 from jobs.settings.load import load_settings
-from jobs.settings.model import Settings
+from jobs.settings.model import Export, Settings
 from jobs.sources.dispositions import PUBLISHED, QUARANTINED
 from jobs.sources.files import Manifest
 from jobs.sources.staged import LineCounts, Staged, StagedInput
@@ -27,6 +27,7 @@ ROOMS = {"groups.G.broker_room": "^([^@]*)", "groups.G.client_room": "^([^-]*)"}
         "max_bad_fraction=0", "max_bad_fraction=1", "event_slow_share=0", "event_slow_share=1", "slow_ms=1",
         "event_gap_ms=1", "event_slow_producers=1", "avoided_too_long_ms=1",
         "max_line_bytes=1", "max_staleness_ms=1", "retention.versions_days=7", "retention.sends_days=1",
+        "export.days=1", "export.days=36500",
         "producers.PG.send_timeout_ms=1",
         *(f'{name}="{pattern}"' for name, pattern in ROOMS.items()),
     ],
@@ -46,6 +47,10 @@ def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -
             ["producers.PG.send_timeout_ms=0"],
             r"\[producers.PG\] send_timeout_ms is 0; give the producer's sendMsgTimeout, at least 1 ms",
         ),
+        (["export.days=0"], r"\[export\] export.days is 0; export at least 1 day, at most 36500"),
+        (["export.days=36501"], r"export.days is 36501; export at least 1 day"),
+        (["export.duckdb=s3a://b/F"], "export.duckdb is s3a://b/F; name a file of this machine, and copy it there"),
+        (["export.duckdb=$F"], "export.duckdb is \\$F; \\$F is not expanded here"),
         (["event_gap_ms=0"], "event_gap_ms is 0; give at least 1"),
         (["avoided_too_long_ms=0"], "avoided_too_long_ms is 0; give at least 1"),
         (['cluster=""'], "cluster is ''; give a printable name, such as \"main\""),
@@ -73,13 +78,14 @@ def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: P
     assert found == (f"{tmp_path}/conf/logs", f"{tmp_path}/more/*.gz", "/abs", "s3a://bucket/x")
 
 
-def test_a_file_for_metrics_lies_beside_the_settings_file_and_on_this_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["duckdb", "metrics"])
+def test_a_relative_file_of_an_export_lies_beside_its_settings_file(tmp_path: Path, key: str) -> None:
     file = tmp_path / "site.toml"
-    file.write_text('[export]\nmetrics = "out/night.prom"\n', encoding="utf-8")
-    assert load_settings([file], [], {}).export.metrics == f"{tmp_path}/out/night.prom"
-    for value in ("s3a://ops/night.prom", ""):
-        with pytest.raises(SettingValueError, match=f"export.metrics is '{value}'; name a file of this machine"):
-            load_settings([], [f"export.metrics='{value}'"], {})
+    file.write_text(f'[export]\n{key} = "../out"\n', encoding="utf-8")
+    assert getattr(load_settings([file], [], {}).export, key) == f"{tmp_path.parent}/out"
+    assert load_settings([file], [f'export.{key}=""'], {}).export == Export()  # none after all
+    with pytest.raises(SettingValueError, match=f"export.{key} is s3a://ops/out; name a file of this machine"):
+        load_settings([], [f"export.{key}=s3a://ops/out"], {})
 
 
 @pytest.mark.parametrize("url", ["https://hooks.slack.com/services/T0/B0/x", "http://127.0.0.1:8065", "http://a?k=%20"])
@@ -126,8 +132,8 @@ FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}
         *((each, FIRST | SECOND, FIRST | SECOND) for each in ("cluster=c", "max_line_bytes=9")),
         *((each, set(), set()) for each in (
             'owners.PG="team"', "lake=elsewhere", "date=2026-03-01", "max_bad_fraction=0.5", "retention.sends_days=3",
-            "retention.versions_days=30", "spark.sql.shuffle.partitions=8", "export.metrics=a.prom",
-            "notify.url=http://chat/x",
+            "retention.versions_days=30", "export.duckdb=F.duckdb", "export.days=30", "spark.sql.shuffle.partitions=8",
+             "export.metrics=a.prom", "notify.url=http://chat/x",
             *(f"inputs.{kind}.path=x" for kind in (
                 "sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs")))),
     ],

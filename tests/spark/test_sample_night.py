@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import deltalake
-import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
@@ -18,9 +17,8 @@ from jobs.answers.digest import digests
 from jobs.answers.digest_text import night_text
 from jobs.answers.published import open_published
 from jobs.answers.report import render
-from jobs.serving.views import read_view
-from jobs.tables import TABLES
 from tests.given.commands import Said, command
+from tests.given.lakes import in_duckdb
 from tests.given.spark_work import OPENING, SparkWork, recorded
 
 ROOT = Path(__file__).parents[2]
@@ -205,17 +203,14 @@ def _on_the_page(lake: Path) -> dict[str, int]:
 
 
 def _in_sql(lake: Path) -> dict[str, int]:
-    connection = duckdb.connect()
-    for table in TABLES:
-        if (lake / table.name).is_dir():
-            connection.register(table.name, deltalake.DeltaTable(str(lake / table.name)).to_pyarrow_table())
+    file = in_duckdb(lake)
 
     def ask(what: str, view: str) -> int:
-        answer = connection.sql(f"SELECT {what} FROM ({read_view(view).select}) WHERE last_night").fetchall()
+        answer = file.sql(f"SELECT {what} FROM {view} WHERE last_night").fetchall()
         return int(answer[0][0])
 
-    ((group_findings,),) = connection.sql("SELECT count(*) FROM allocation_findings").fetchall()
-    ((group_events,),) = connection.sql("SELECT count(*) FROM group_events").fetchall()
+    ((group_findings,),) = file.sql("SELECT count(*) FROM allocation_findings").fetchall()
+    ((group_events,),) = file.sql("SELECT count(*) FROM group_events").fetchall()
     return {
         "send attempts": ask("sum(sends)", "worst_brokers"),
         "failed": ask("sum(failures)", "worst_brokers"),

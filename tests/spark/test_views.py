@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,7 +14,7 @@ from jobs.lake.tables_io import Lake
 from jobs.serving.register import register
 from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES
-from tests.given.lakes import LiteralLake
+from tests.given.lakes import LiteralLake, in_duckdb, publish
 from tests.given.site import D1, D2, D3, START, at
 from udfs.plain_outcome import ANSWERS
 
@@ -192,12 +190,8 @@ def ask(request: pytest.FixtureRequest, lake: LiteralLake) -> Iterator[Ask]:
 
 
 def by_duckdb(lake: LiteralLake) -> Ask:
-    connection = duckdb.connect()
-    for table in TABLES:
-        connection.register(table.name, deltalake.DeltaTable(str(lake.folder / table.name)).to_pyarrow_table())
-    for name in VIEWS:
-        connection.execute(f"CREATE VIEW {name} AS {read_view(name).select}")
-    return lambda sql: connection.sql(sql).fetchall()
+    file = in_duckdb(lake.folder)
+    return lambda sql: file.sql(sql).fetchall()
 
 
 def test_who_isolated_a_broker_last_night(ask: Ask) -> None:
@@ -249,7 +243,8 @@ def test_an_event_of_several_brokers_has_phases_at_each(ask: Ask) -> None:
 
 
 def test_an_event_of_one_attempt_has_that_attempt(tmp_path: Path) -> None:
-    made = LiteralLake(tmp_path)
+    made = LiteralLake(tmp_path / "lake")
+    made.add("run_log", D2, run(D2))
     made.add("events", D2, EVENT | {"bad_from_ms": NIGHT - 1, "last_bad_ms": NIGHT, "bad_until_ms": None})
     made.add("broker_windows", D2, minute(NIGHT, "broker-a"))
     made.add("sends", D2, attempt(NIGHT, 1, "RemotingConnectException"))
@@ -258,7 +253,8 @@ def test_an_event_of_one_attempt_has_that_attempt(tmp_path: Path) -> None:
 
 
 def test_what_is_around_an_event_may_lie_on_the_days_beside_it(tmp_path: Path) -> None:
-    made = LiteralLake(tmp_path)
+    made = LiteralLake(tmp_path / "lake")
+    made.add("run_log", D2, run(D2))
     starts, ends = at(D2, "00:05:00"), at(D2, "23:55:00")
     made.add("events", D2, EVENT | {"bad_from_ms": starts, "last_bad_ms": starts, "bad_until_ms": ends})
     made.add("broker_windows", D2, minute(starts, "broker-a"), minute(starts + MINUTE, "broker-a"))
@@ -312,7 +308,7 @@ def test_what_changed_since_the_day_before(ask: Ask) -> None:
 def test_longer_isolated_is_worse_and_as_long_with_more_failures_too(
     tmp_path: Path, before: tuple[int, int], now: tuple[int, int], change: str
 ) -> None:
-    made = LiteralLake(tmp_path)
+    made = LiteralLake(tmp_path / "lake")
     for day, (isolated_ms, failures) in ((D1, before), (D2, now)):
         made.add("run_log", day, run(day))
         made.add("broker_windows", day, minute(START[day], "b", isolated_ms=isolated_ms, failures=failures))
@@ -363,14 +359,17 @@ def test_the_findings_of_the_night_gravest_first(ask: Ask) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_documents_its_question_and_each_of_its_columns(lake: LiteralLake, name: str) -> None:
-    view = read_view(name)
-    assert view.question.endswith("?")
-    connection = duckdb.connect()
-    for table in view.tables:
-        connection.register(table.name, deltalake.DeltaTable(str(lake.folder / table.name)).to_pyarrow_table())
-    assert connection.sql(view.select).columns == list(view.columns)
+def test_a_view_documents_its_question_and_each_of_its_columns(lake: LiteralLake) -> None:
+    file = in_duckdb(lake.folder)
+    for view in map(read_view, VIEWS):
+        assert view.question.endswith("?")
+        assert file.sql(f"FROM {view.name}").columns == list(view.columns)
+        resting = (
+            "SELECT table_name FROM duckdb_tables() WHERE regexp_matches(?, '\\b(FROM|JOIN) ' || table_name || '\\b')"
+        )
+        assert {name for (name,) in file.execute(resting, [view.select]).fetchall()} == {
+            table.name for table in view.tables
+        }
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -395,7 +394,7 @@ STITCHED = [
 def stitched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One isolation cut at two midnights, and two others of the same item."""
     made = LiteralLake(
-        tmp_path_factory.mktemp("stitched"), [each for each in TABLES if each.name == "isolation_intervals"]
+        tmp_path_factory.mktemp("stitched") / "lake", [each for each in TABLES if each.name == "isolation_intervals"]
     )
 
     def row(start: int, end: int, ended_by: str, **other: Any) -> dict[str, Any]:
@@ -405,6 +404,7 @@ def stitched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made.add("isolation_intervals", D2, row(1_000, 2_000, "DAY_END", continued_from_previous_day=True))
     made.add("isolation_intervals", D3, row(2_000, 2_100, "CLEARED", continued_from_previous_day=True),
              row(2_500, 2_600, "EXPIRED", cause="MQBrokerException"))  # fmt: skip
+    publish(made.folder, D3)
     return made.folder
 
 
@@ -414,7 +414,4 @@ def test_an_isolation_over_two_midnights_is_whole(spark: SparkSession, stitched:
     own = spark.newSession()  # the view would hide the table of that name from the others
     own.read.format("delta").load(str(stitched / "isolation_intervals")).createTempView("isolation_intervals")
     assert [tuple(row) for row in own.sql(asked).collect()] == STITCHED
-    connection = duckdb.connect()
-    told = deltalake.DeltaTable(str(stitched / "isolation_intervals")).to_pyarrow_table()
-    connection.register("isolation_intervals", told)
-    assert connection.sql(asked).fetchall() == STITCHED
+    assert in_duckdb(stitched).sql(asked).fetchall() == STITCHED

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
 import pytest
 from allocation_vectors import VECTORS, agreement, number, vectors
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from jobs.serving.functions import duckdb_functions
 from udfs.hash_ring import ring_hash
 from udfs.java_text import string_hash
 from udfs.queue_by_hash import index_by_hash
@@ -65,6 +69,22 @@ def test_hashes(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print("\n" + "\n".join(f"  {name:<20}{matched[name]} / {total[name]}" for name in total))
     assert matched == total
+
+
+def test_hash_codes_in_duckdb() -> None:
+    """But for halves of a pair of units, which no text of DuckDB has."""
+    codes = {
+        vector["string"]: vector["java_string_hash"]
+        for vector in vectors(VECTORS / "hash_vectors_shared.jsonl.gz")
+        if "string" in vector and not re.search("[\ud800-\udfff]", vector["string"])
+    }
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE MACRO java_hash_code(s) AS {duckdb_functions()['java_hash_code(s)'][1]}")
+        texts = pa.table({"s": list(codes)})
+        found = connection.from_arrow(texts).project("s, java_hash_code(s)").fetchall()
+    assert dict(found) == codes
+    assert len(codes) > 1_000
+    assert any(char > "\uffff" for text in codes for char in text)
 
 
 def test_the_selector_by_hash(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:

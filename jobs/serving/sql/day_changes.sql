@@ -26,8 +26,8 @@ latest AS (
   SELECT cluster, max(event_date) AS event_date FROM days GROUP BY cluster
 ),
 windows AS (
-  SELECT event_date, cluster, broker_name, sum(isolated_ms) AS isolated_ms, sum(sends) AS sends,
-    sum(failures) AS failures
+  SELECT event_date, cluster, broker_name, CAST(sum(isolated_ms) AS BIGINT) AS isolated_ms,
+    CAST(sum(sends) AS BIGINT) AS sends, CAST(sum(failures) AS BIGINT) AS failures
   FROM broker_windows
   GROUP BY event_date, cluster, broker_name
 ),
@@ -54,8 +54,8 @@ figures AS (
   LEFT JOIN broker_events AS n
     ON n.event_date = w.event_date AND n.cluster = w.cluster AND n.broker_name = w.broker_name
   UNION ALL
-  SELECT event_date, cluster, 'PRODUCER_GROUP', producer_group, sum(isolated_ms), sum(isolations), NULL, sum(sends),
-    sum(failures)
+  SELECT event_date, cluster, 'PRODUCER_GROUP', producer_group, CAST(sum(isolated_ms) AS BIGINT),
+    CAST(sum(isolations) AS BIGINT), NULL, CAST(sum(sends) AS BIGINT), CAST(sum(failures) AS BIGINT)
   FROM producer_days
   WHERE enforced
   GROUP BY event_date, cluster, producer_group

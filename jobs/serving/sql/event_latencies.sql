@@ -80,7 +80,7 @@ SELECT
   p.from_ms,
   p.until_ms,
   count(s.ended_at_ms) AS sends,
-  count_if(coalesce(NOT s.returned, false)) AS failures, -- of no row DuckDB counts null
+  CAST(count_if(coalesce(NOT s.returned, false)) AS BIGINT) AS failures, -- of no row DuckDB counts null
   percentile_disc(0.50) WITHIN GROUP (ORDER BY s.answered_ms) AS latency_p50_ms,
   percentile_disc(0.95) WITHIN GROUP (ORDER BY s.answered_ms) AS latency_p95_ms,
   percentile_disc(0.99) WITHIN GROUP (ORDER BY s.answered_ms) AS latency_p99_ms,

@@ -29,11 +29,11 @@ rebalanced AS (
     consumer_group,
     count(*) AS rebalances,
     count(DISTINCT topic) AS topics,
-    count_if(trigger IN ('JOINED', 'LEFT', 'JOINED_AND_LEFT', 'MEMBERS_AND_QUEUES')) AS member_changes,
-    count_if(trigger IN ('QUEUES', 'MEMBERS_AND_QUEUES')) AS queue_changes,
-    sum(moved) AS queues_moved,
-    sum(fewest_moves) AS fewest_moves,
-    sum(moved_beyond_fewest) AS moved_beyond_fewest,
+    CAST(count_if(trigger IN ('JOINED', 'LEFT', 'JOINED_AND_LEFT', 'MEMBERS_AND_QUEUES')) AS BIGINT) AS member_changes,
+    CAST(count_if(trigger IN ('QUEUES', 'MEMBERS_AND_QUEUES')) AS BIGINT) AS queue_changes,
+    CAST(sum(moved) AS BIGINT) AS queues_moved,
+    CAST(sum(fewest_moves) AS BIGINT) AS fewest_moves,
+    CAST(sum(moved_beyond_fewest) AS BIGINT) AS moved_beyond_fewest,
     min(changed_at) AS first_at,
     max(changed_at) AS last_at
   FROM rebalances

@@ -26,10 +26,10 @@ SELECT
   c.cluster,
   coalesce(c.event_date = max(latest.event_date), false) AS last_night,
   c.producer_group,
-  count_if(c.failed) AS lost,
-  count_if(c.is_unsent) AS unsent,
-  count_if(c.retried AND NOT c.failed) AS saved,
-  count_if(c.slow AND NOT c.retried AND NOT c.failed) AS slow
+  CAST(count_if(c.failed) AS BIGINT) AS lost,
+  CAST(count_if(c.is_unsent) AS BIGINT) AS unsent,
+  CAST(count_if(c.retried AND NOT c.failed) AS BIGINT) AS saved,
+  CAST(count_if(c.slow AND NOT c.retried AND NOT c.failed) AS BIGINT) AS slow
 FROM calls AS c
 LEFT JOIN latest ON latest.cluster = c.cluster
 GROUP BY c.event_date, c.cluster, c.producer_group

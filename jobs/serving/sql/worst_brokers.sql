@@ -25,8 +25,8 @@ brokers AS (
     cluster,
     broker_name,
     sum(isolated_ms) AS isolated_ms,
-    sum(sends) AS sends,
-    sum(failures) AS failures
+    CAST(sum(sends) AS BIGINT) AS sends,
+    CAST(sum(failures) AS BIGINT) AS failures
   FROM broker_windows
   GROUP BY event_date, cluster, broker_name
 ),
