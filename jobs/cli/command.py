@@ -97,11 +97,12 @@ def usage_sentence(error: click.ClickException) -> str:
         case click.NoSuchCommand() if context and isinstance(context.command, click.Group):
             known = context.command.list_commands(context)
             what = f"unknown command {error.command_name!r}{did_you_mean(error.command_name, known)}"
-        case click.MissingParameter() if context and error.param:
-            what = f"a {error.param.make_metavar(context)} is missing"
         case click.BadParameter() if context and error.param:
-            name = error.param.opts[0] if isinstance(error.param, click.Option) else error.param.make_metavar(context)
-            what = f"{name} {error.message}"
+            is_option, metavar = isinstance(error.param, click.Option), error.param.make_metavar(context)
+            if isinstance(error, click.MissingParameter):
+                what = f"{error.param.opts[0]} {metavar} is missing" if is_option else f"a {metavar} is missing"
+            else:
+                what = f"{error.param.opts[0] if is_option else metavar} {error.message}"
         case _:
             message = error.format_message()
             what = f"{message[:1].lower()}{message[1:]}"

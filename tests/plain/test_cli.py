@@ -80,6 +80,7 @@ def test_help_names_commands_options_and_exit_codes(
         (["show", "evnts"], "rebalances (did you mean 'events'?); see faultline show --help"),
         (["verify-lake"], "unknown command 'verify-lake' (did you mean 'verify'?); see faultline --help"),
         (["plan"], "a COMMAND is missing; see faultline plan --help"),
+        (["export", "duckdb"], "--out FILE is missing; see faultline export --help"),
         (["nightly", "--date", "21.11.2026"], "--date '21.11.2026' is not a date; write it like 2026-11-21"),
         (["nightly", "--from", "2026-02-30"], "--from '2026-02-30' is not a date"),
         (["plan", "nightly", "--lake", "x", "--date", DAY, "--from", DAY], "--date and --from/--to exclude each other"),
