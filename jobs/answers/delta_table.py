@@ -34,8 +34,17 @@ def is_lake(root: str, options: Options = NO_OPTIONS) -> bool:
     Raises:
         LakeError: the location cannot be read.
     """
+    return is_table(root, RUN_LOG, options)
+
+
+def is_table(root: str, table: Table, options: Options = NO_OPTIONS) -> bool:
+    """Whether the lake has the table.
+
+    Raises:
+        LakeError: the location cannot be read.
+    """
     with _explained(f"cannot open lake {root}", options):
-        return DeltaTable.is_deltatable(place_of(root, RUN_LOG), dict(options))
+        return DeltaTable.is_deltatable(place_of(root, table), dict(options))
 
 
 def rows_of(

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from jobs.answers.delta_table import NO_OPTIONS, Options
 from jobs.answers.digest import Digest, digests_of
 from jobs.answers.digest_text import night_line
-from jobs.answers.published import DISPOSITIONS, Published, open_published, published_days
+from jobs.answers.published import DISPOSITIONS, Published, check_tables, open_published, published_days
 from jobs.answers.runs import NOT_GIVEN
 from jobs.errors import UsageError
 from jobs.kinds import Severity
@@ -63,8 +63,11 @@ def export_metrics(root: str, file: Path, options: Options = NO_OPTIONS) -> str:
     Raises:
         LakeError: there is no lake, or it cannot be read.
         InputMissingError: no day is published.
-        UsageError: the file cannot be written.
+        UsageError: the file cannot be written, or its name is not one of node exporter's.
     """
+    if file.suffix != ".prom" and (file.is_file() or not file.exists()):
+        raise UsageError(f"{file} would not be read by node exporter; end its name in .prom")
+    check_tables(root, options)
     nights = [open_published(root, cluster, None, None, options) for cluster in published_days(root, options)]
     told = [(night, digests_of(night)[0]) for night in nights]
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.days import Span, spans_without
-from jobs.answers.delta_table import NO_OPTIONS, Options, is_lake, opened, rows_of
+from jobs.answers.delta_table import NO_OPTIONS, Options, is_lake, is_table, opened, rows_of
 from jobs.answers.window import Window
 from jobs.errors import InputMissingError, LakeError
-from jobs.tables import RUN_LOG, Table
+from jobs.tables import RUN_LOG, TABLES, Table
 
 DISPOSITIONS = ("published", "quarantined", "duplicate", "other_day", "other_cluster")
 """Where the lines read went, as the run log's `rows_…` have it."""
@@ -180,6 +181,21 @@ def published_days(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple[
     if not days:
         raise InputMissingError(f"no day is published in {root}; run faultline nightly first")
     return {cluster: tuple(sorted(of_cluster)) for cluster, of_cluster in sorted(days.items())}
+
+
+def check_tables(root: str, options: Options = NO_OPTIONS) -> None:
+    """Check that each table is there that a run has written: without it, it would read as empty.
+
+    Raises:
+        LakeError: one is not there, or the run log cannot be read.
+    """
+    logs = rows_of(root, RUN_LOG, ("table_versions",), pc.field("table_versions").is_valid(), options)
+    written = {name for text in logs["table_versions"].unique().to_pylist() for name in json.loads(text)}
+    for table in TABLES:
+        if table.name in written and not is_table(root, table, options):
+            raise LakeError(
+                f"table {table.name} is not in {root}, though a run wrote it; restore it, or publish its days again"
+            )
 
 
 def open_published(

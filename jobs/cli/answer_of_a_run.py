@@ -131,7 +131,7 @@ class Answer:
 
 @contextmanager
 def said_alone(what: str, fix: str = "") -> Iterator[None]:
-    """A failure in the block, which comes after publishing, is a sentence on stderr and does not end the command."""
+    """A failure in the block is a sentence on stderr, and changes nothing of how the command ends."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, the night counts

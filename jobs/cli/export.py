@@ -56,14 +56,17 @@ def export(
     """Write the file, and print what is in it."""
     if since and subject != "duckdb":
         raise UsageError(f"--since {since} is for export duckdb; export {subject} is of the last night; leave it out")
+    file = local_folder(out)
+    if file is None:
+        raise UsageError(f"--out {out} is on another store; name a file of this machine, and copy it there")
     where = lake_of(call, f"export {subject}", _PACKAGES[subject], lake, None)
-    print(_write(subject, where.lake, Path(out), since, where.options))
+    said = _write(subject, where.lake, file, where.options, since=since)
+    click.echo(said, err=not file.is_file())  # a pipe or device has only what it is for
 
 
 def export_night(answer: Answer) -> None:
     """Write each file that settings name; one that fails is a sentence on stderr, as the night is published."""
     export, root = answer.settings.export, answer.settings.lake
-    since = answer.run.days[-1] - dt.timedelta(export.days - 1) if export.days else None
     for subject, name in (("duckdb", export.duckdb), ("metrics", export.metrics)):
         if name:
             with said_alone("published, but not exported", f"; then run faultline export {subject}"):
@@ -72,10 +75,12 @@ def export_night(answer: Answer) -> None:
 
                 check_extra(f"export.{subject}", "report", _PACKAGES[subject])
                 store, file = storage_options(root, answer.spark_settings), local_folder(name) or Path(name)
-                answer.progress.say(_write(subject, root, file, since, store))
+                answer.progress.say(_write(subject, root, file, store, most_days=export.days))
 
 
-def _write(subject: str, root: str, file: Path, since: dt.date | None, store: Options) -> str:
+def _write(
+    subject: str, root: str, file: Path, store: Options, *, since: dt.date | None = None, most_days: int | None = None
+) -> str:
     """Write the file, and return a sentence that says what is in it."""
     if subject == "metrics":
         from jobs.answers.metrics import export_metrics
@@ -83,4 +88,4 @@ def _write(subject: str, root: str, file: Path, since: dt.date | None, store: Op
         return export_metrics(root, file, store)
     from jobs.serving.duckdb_file import export_duckdb
 
-    return export_duckdb(root, file, since, store)
+    return export_duckdb(root, file, since, store, most_days=most_days)

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,10 +90,19 @@ def _post(url: str, body: bytes, pauses_s: tuple[float, ...]) -> None:
         OSError: the webhook did not take it.
     """
     for pause_s in (*pauses_s, 0):
-        if (why := _try(url, body)) is None:
+        if (why := _within(url, body)) is None:
             return
         time.sleep(pause_s)
     raise OSError(f"{why}; see whether it is up, and correct notify.url or {TOKEN}")
+
+
+def _within(url: str, body: bytes) -> str | None:
+    """As `_try`, given up after the time-out: urllib's is for each read, and a server may send a byte now and then."""
+    said: list[str | None] = []
+    trying = threading.Thread(target=lambda: said.append(_try(url, body)), daemon=True)
+    trying.start()
+    trying.join(_TIMEOUT_S + 1)
+    return said[0] if said else "timed out"
 
 
 def _try(url: str, body: bytes) -> str | None:

@@ -168,7 +168,7 @@ def run_flows(
 
 
 def _run_flows(how: RunOptions, answer: Answer, days: str, say: Callable[[str], None], cluster: str | None) -> None:
-    """As `run_flows`."""
+    """Publish the run's days and print their answer, without telling anybody else."""
     from jobs.allocation.run import run_allocation
     from jobs.check.before import check_before
     from jobs.fault_latency.run import recompute_fault_latency, run_fault_latency

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import fcntl
+import glob
+import shutil
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +17,7 @@ import pyarrow.compute as pc
 
 from jobs.answers.arrow_type import arrow_type
 from jobs.answers.delta_table import NO_OPTIONS, Options, opened
-from jobs.answers.published import published_days
+from jobs.answers.published import check_tables, published_days
 from jobs.errors import InputMissingError, UsageError
 from jobs.serving.functions import duckdb_functions
 from jobs.serving.views import VIEWS, read_view
@@ -23,9 +26,17 @@ from jobs.text.terminal import counted
 
 _HOW: dict[str, Any] = {"storage_compatibility_version": "v1.0.0", "memory_limit": "1GB"}
 """The format is an old one, so that DuckDB before 2.0 reads the file, too; its functions need 1.3."""
+_LEFT_FOR_GOOD_S = 86_400
 
 
-def export_duckdb(root: str, file: Path, since: dt.date | None = None, options: Options = NO_OPTIONS) -> str:
+def export_duckdb(
+    root: str,
+    file: Path,
+    since: dt.date | None = None,
+    options: Options = NO_OPTIONS,
+    *,
+    most_days: int | None = None,
+) -> str:
     """Write the file and return a sentence that says what is in it.
 
     A table that the lake lacks is empty. The file is made beside its place and renamed: a reader sees the old one or
@@ -36,6 +47,7 @@ def export_duckdb(root: str, file: Path, since: dt.date | None = None, options: 
         file: what to write; another DuckDB file of that name is replaced.
         since: first day; None = all.
         options: for delta-rs.
+        most_days: only so many days, up to the lake's last one; None = all since that day.
 
     Raises:
         UsageError: the file cannot be written, or one of that name is not DuckDB's or is being written to.
@@ -44,11 +56,16 @@ def export_duckdb(root: str, file: Path, since: dt.date | None = None, options: 
     """
     started = time.monotonic()
     days = sorted({day for of_cluster in published_days(root, options).values() for day in of_cluster})
+    check_tables(root, options)
+    if most_days:
+        since = days[-1] - dt.timedelta(most_days - 1)
     if since and days[-1] < since:
         raise InputMissingError(f"nothing is published since {since} in {root}; the last day there is {days[-1]}")
     try:
         _check_replaceable(file)
-        with TemporaryDirectory(prefix=".faultline-", dir=file.parent) as folder:
+        place = file.resolve()  # what a link points to is replaced, not the link
+        with TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as folder:
+            _clear(place, Path(folder).stat().st_mtime)
             unfinished = Path(folder, "lake.duckdb")
             with duckdb.connect(unfinished, config=_HOW) as connection:
                 connection.begin()
@@ -59,10 +76,15 @@ def export_duckdb(root: str, file: Path, since: dt.date | None = None, options: 
                 connection.commit()
                 connection.execute("CHECKPOINT")  # closing would, too, but hide that the disk is full
             size = unfinished.stat().st_size
-            unfinished.replace(file)
+            _check_replaceable(file)  # again: somebody may have opened it meanwhile
+            if place.exists():
+                shutil.copymode(place, unfinished)
+            unfinished.replace(place)
     except (OSError, duckdb.Error) as error:
         why = (isinstance(error, OSError) and error.strerror) or f"{error}".partition("\n")[0]
-        raise UsageError(f"{file} cannot be written: {why}; name a file in a folder that takes it") from error
+        is_place = isinstance(error, OSError | duckdb.IOException)
+        fix = "name a file in a folder that takes it" if is_place else "leave days out with --since"
+        raise UsageError(f"{file} cannot be written: {why}; {fix}") from error
     return (
         f"wrote {file} ({size / 1e6:.1f} MB): {len(TABLES)} tables, {len(VIEWS)} views, {counted(rows, 'row')} of"
         f" {next(day for day in days if since is None or day >= since)} to {days[-1]}, in"
@@ -76,9 +98,22 @@ def _check_replaceable(file: Path) -> None:
     with file.open("rb") as old:
         if old.read(12)[8:] != b"DUCK":
             raise UsageError(f"{file} is there and no DuckDB file; name another, or delete it")
+        try:
+            fcntl.lockf(old, fcntl.LOCK_SH | fcntl.LOCK_NB)  # DuckDB locks what it may write to
+        except (BlockingIOError, PermissionError) as error:
+            raise UsageError(
+                f"{file} is open for writing in another program; close it there, and open it read_only"
+            ) from error
     log = file.with_name(f"{file.name}.wal")
     if log.exists():  # DuckDB would refuse the new file beside it
         raise UsageError(f"{file} is being written to, as {log.name} says; close what does that, or delete {log.name}")
+
+
+def _clear(file: Path, now_s: float) -> None:
+    """Delete what exports that were killed a day ago or earlier have left beside the file."""
+    for left in file.parent.glob(f".{glob.escape(file.name)}-*"):
+        if now_s - left.stat().st_mtime > _LEFT_FOR_GOOD_S:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _copy(

@@ -124,7 +124,7 @@ class Export:
 
     Attributes:
         duckdb: the tables as one DuckDB file.
-        days: days in it, up to the last one of the run; absent = all.
+        days: the lake's last days, as many as are in it; absent = all.
         metrics: the last night's figures for node exporter, `*.prom`.
     """
 
@@ -136,6 +136,8 @@ class Export:
         for name, file in (("duckdb", self.duckdb), ("metrics", self.metrics)):
             if is_elsewhere(file):
                 raise SettingValueError(f"export.{name} is {file}; name a file of this machine, and copy it there")
+        if self.metrics and not self.metrics.endswith(".prom"):
+            raise SettingValueError(f"export.metrics is {self.metrics}; node exporter reads *.prom: end its name so")
         if self.days is not None and not 1 <= self.days <= _LONGEST_DAYS:
             raise SettingValueError(f"export.days is {self.days}; export at least 1 day, at most {_LONGEST_DAYS}")
 
@@ -152,7 +154,7 @@ class Notify:
 
     def __post_init__(self) -> None:
         if self.url is not None and not re.fullmatch(
-            r"https?://[\w.-]+(:[0-9]{1,5})?([/?][!-~]*)?", self.url, re.ASCII
+            r"https?://[\w-]{1,63}(\.[\w-]{1,63})*(:[0-9]{1,5})?([/?][!-~]*)?", self.url, re.ASCII
         ):
             raise SettingValueError(
                 "notify.url is not the address of a webhook; write it like https://chat.example.com/hooks/…, in ASCII"

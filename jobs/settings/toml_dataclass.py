@@ -31,7 +31,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
         SettingsError: unknown key, wrong type, or a value that the dataclass rejects.
     """
     if not isinstance(table, Mapping):
-        raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table)}; it must be a table")
+        raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table, at)}; it must be a table")
     hints = typing.get_type_hints(kind)
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]
     known = [field.name for field in fields if field.init and not field.metadata.get("hidden")]
@@ -52,7 +52,7 @@ def _value(hint: Any, value: Any, name: str) -> Any:
         kinds = [argument for argument in arguments if argument is not type(None)]
         if len(kinds) > 1 and type(value) not in kinds:
             names = " or ".join(map(_kind_name, kinds))
-            raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {names}")
+            raise SettingTypeError(f"setting {name!r} is {_describe(value, name)}; it must be {names}")
         return _value(type(value) if type(value) in kinds else kinds[0], value, name)
     if origin is not None:
         return _value_of_many(origin, arguments, value, name)
@@ -71,13 +71,15 @@ def _value_of_many(origin: Any, arguments: tuple[Any, ...], value: Any, name: st
         return value
     if origin is tuple and arguments[-1] is not Ellipsis:
         if not isinstance(value, list | tuple) or len(value) != len(arguments):
-            raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a list of {len(arguments)}")
+            raise SettingTypeError(
+                f"setting {name!r} is {_describe(value, name)}; it must be a list of {len(arguments)}"
+            )
         return tuple(_value(hint, item, name) for hint, item in zip(arguments, value, strict=True))
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_value(arguments[0], item, name) for item in items)
     if not isinstance(value, Mapping):
-        raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a table")
+        raise SettingTypeError(f"setting {name!r} is {_describe(value, name)}; it must be a table")
     return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in value.items()}
 
 
@@ -85,7 +87,7 @@ def _single(hint: type, value: Any, name: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(_single(int, value, name))
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {_kind_name(hint)}")
+        raise SettingTypeError(f"setting {name!r} is {_describe(value, name)}; it must be {_kind_name(hint)}")
     if isinstance(value, int) and not -_LONG <= value < _LONG:
         raise SettingValueError(f"setting {name!r} is {value}; give a number of at most {_LONG - 1}, as Java counts")
     return value
@@ -104,8 +106,10 @@ def _unknown(name: str, key: str, known: list[str]) -> str:
     return f"unknown setting {name!r}; {near_names(key, sorted(known))}"
 
 
-def _describe(value: object) -> str:
-    return f"{value!r} ({type(value).__name__})"
+def _describe(value: object, name: str) -> str:
+    """The value, but of `[notify]`, whose address is often a secret, and its type."""
+    shown = "…" if name.startswith("notify") else repr(value)
+    return f"{shown} ({type(value).__name__})"
 
 
 def _kind_name(kind: type) -> str:

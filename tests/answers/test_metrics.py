@@ -243,6 +243,9 @@ def test_a_mistake_is_one_sentence_and_the_old_file_stays(lake: LiteralLake, tmp
         assert isinstance(failed, error)
         assert sentence in str(failed)
     publish(lake.folder, D1)
+    for name in ("site.toml", "night"):  # it would take the place of settings, or never be read
+        failed = _asked(*there, "--out", name).exception
+        assert str(failed) == f"{name} would not be read by node exporter; end its name in .prom"
     failed = _asked(*there, "--out", "old.prom", "--since", f"{D1}").exception
     assert str(failed) == f"--since {D1} is for export duckdb; export metrics is of the last night; leave it out"
     failed = _asked(*there, "--out", "no/folder.prom").exception

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
+import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +215,7 @@ def test_what_must_not_be_replaced_is_refused(
     assert _bytes_below(Path()) == before
 
 
-@pytest.mark.parametrize("out", ["nowhere/F.duckdb", "F.csv/F.duckdb", "s3a://bucket/F.duckdb", "x" * 300])
+@pytest.mark.parametrize("out", ["nowhere/F.duckdb", "F.csv/F.duckdb", "x" * 300])
 def test_a_path_that_cannot_be_written_is_one_sentence(
     lake: Path, capsys: pytest.CaptureFixture[str], out: str
 ) -> None:
@@ -264,6 +267,64 @@ def test_a_table_that_cannot_be_read_leaves_the_old_file(tmp_path: Path, capsys:
     assert re.search(r"^faultline: table events in .* has version 99, ", capsys.readouterr().err)
     assert _bytes_below(Path()) == before
     assert _names(Path()) == ["F.duckdb", "lake"]
+
+
+def test_a_file_that_another_program_may_write_to_is_not_replaced(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else what it writes later would be read as a part of the new file."""
+    assert _export("--lake", str(lake), "--out", "F.duckdb") == 0
+    before = Path("F.duckdb").read_bytes()
+    writes = "import duckdb; file = duckdb.connect('F.duckdb'); print('open', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", writes], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "open\n"
+        capsys.readouterr()
+        assert _export("--lake", str(lake), "--out", "F.duckdb") == 2
+        assert capsys.readouterr().err == (
+            "faultline: F.duckdb is open for writing in another program; close it there, and open it read_only\n"
+        )
+        assert Path("F.duckdb").read_bytes() == before
+        writer.communicate("\n")
+    assert _export("--lake", str(lake), "--out", "F.duckdb") == 0
+
+
+def test_a_link_and_its_permissions_stay(lake: Path) -> None:
+    Path("dashboards").mkdir()
+    assert _export("--lake", str(lake), "--out", "dashboards/F.duckdb") == 0
+    Path("dashboards/F.duckdb").chmod(0o640)
+    Path("F.duckdb").symlink_to("dashboards/F.duckdb")
+    old = Path("F.duckdb").stat().st_ino
+    assert _export("--lake", str(lake), "--out", "F.duckdb") == 0
+    assert Path("F.duckdb").is_symlink()
+    assert Path("dashboards/F.duckdb").stat().st_ino != old
+    assert stat.S_IMODE(Path("dashboards/F.duckdb").stat().st_mode) == 0o640
+
+
+def test_what_a_killed_export_left_is_cleared_a_day_later(lake: Path) -> None:
+    for name, hours in ((".F.duckdb-old", 25), (".F.duckdb-new", 1), (".other-old", 25)):
+        Path(name).mkdir()
+        Path(name, "lake.duckdb").touch()
+        os.utime(name, (time.time() - hours * 3_600,) * 2)
+    assert _export("--lake", str(lake), "--out", "F.duckdb") == 0
+    assert _names(Path()) == [".F.duckdb-new", ".other-old", "F.duckdb"]
+
+
+def test_a_table_that_was_written_and_is_gone_is_not_told_as_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publish(tmp_path / "lake", D1)
+    written = {"event_date": D1, "status": "SUCCEEDED", "table_versions": '{"send_calls": 3}'}
+    write_rows(tmp_path / "lake", RUN_LOG, [written])
+    for subject, file in (("duckdb", "F.duckdb"), ("metrics", "F.prom")):
+        assert cli.main(["export", subject, "--lake", "lake", "--out", file]) == 1
+        assert re.fullmatch(
+            "faultline: table send_calls is not in .*lake, though a run wrote it; restore it, or publish its days .*\n",
+            capsys.readouterr().err,
+        )
+        assert not Path(file).exists()
 
 
 def test_who_has_the_old_file_open_keeps_it(tmp_path: Path) -> None:
@@ -326,7 +387,7 @@ def test_a_night_leaves_the_file_that_settings_name(
 ) -> None:
     publish(tmp_path / "lake", D1, D2, D3)
     settings = load_settings([], ["lake=lake", "export.duckdb=F.duckdb", *([days] if days else [])], {})
-    export_night(_answer(settings, D3))
+    export_night(_answer(settings, D1))  # a day that was published late
     with duckdb.connect("F.duckdb", read_only=True) as file:
         assert file.sql("SELECT min(event_date) FROM run_log").fetchall() == [(first,)]
     said = capsys.readouterr()

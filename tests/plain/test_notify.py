@@ -30,7 +30,7 @@ TOKEN = "sesame-open-9"
 
 @dataclass
 class Hook:
-    """A webhook that answers each request by the next status, the last one for ever; None hangs."""
+    """A webhook that answers each request by the next status, the last for ever; None hangs, 0 sends byte by byte."""
 
     statuses: list[int | None]
     to: str = ""
@@ -59,6 +59,10 @@ def hook(*statuses: int | None, to: str = "") -> Iterator[Hook]:
             status = served.statuses.pop(0) if served.statuses[1:] else served.statuses[0]
             if status is None:
                 served.ends.wait()
+                return
+            if status == 0:
+                while not served.ends.wait(0.1):
+                    self.wfile.write(b"H")
                 return
             self.send_response(status)
             if served.to:
@@ -185,7 +189,9 @@ def test_a_webhook_that_refuses_once_is_asked_again(paused: list[float], capsys:
 
 
 @pytest.mark.parametrize(
-    ("statuses", "why"), [([500], "it answered 500"), ([None], "timed out")], ids=["500 for ever", "hangs"]
+    ("statuses", "why"),
+    [([500], "it answered 500"), ([None], "timed out"), ([0], "timed out")],
+    ids=["500 for ever", "hangs", "drips"],
 )
 def test_a_webhook_that_never_takes_it_is_one_sentence_without_secrets(
     paused: list[float],

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from jobs.cli import main as cli
-from jobs.errors import SettingValueError
+from jobs.errors import SettingTypeError, SettingValueError
 from jobs.settings.load import load_settings
 from jobs.settings.model import Export, Settings
 from jobs.sources.dispositions import PUBLISHED, QUARANTINED
@@ -81,8 +81,8 @@ def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: P
 @pytest.mark.parametrize("key", ["duckdb", "metrics"])
 def test_a_relative_file_of_an_export_lies_beside_its_settings_file(tmp_path: Path, key: str) -> None:
     file = tmp_path / "site.toml"
-    file.write_text(f'[export]\n{key} = "../out"\n', encoding="utf-8")
-    assert getattr(load_settings([file], [], {}).export, key) == f"{tmp_path.parent}/out"
+    file.write_text(f'[export]\n{key} = "../out.prom"\n', encoding="utf-8")
+    assert getattr(load_settings([file], [], {}).export, key) == f"{tmp_path.parent}/out.prom"
     assert load_settings([file], [f'export.{key}=""'], {}).export == Export()  # none after all
     with pytest.raises(SettingValueError, match=f"export.{key} is s3a://ops/out; name a file of this machine"):
         load_settings([], [f"export.{key}=s3a://ops/out"], {})
@@ -96,7 +96,7 @@ def test_the_address_of_a_webhook_is_taken(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     ["", "s3cr3t", "ftp://a/s3cr3t", "https:///s3cr3t", "https://me:s3cr3t@a/", "https://a/s3cr3t b", "https://a/s3cr3t-é",
-     "https://a:x/s3cr3t", "https://a/s3cr3t\\nX: y"],
+     "https://a:x/s3cr3t", "https://a/s3cr3t\\nX: y", "https://a..b/s3cr3t"],
 )  # fmt: skip
 def test_what_is_no_address_of_a_webhook_is_refused_without_its_secrets(
     url: str, capsys: pytest.CaptureFixture[str]
@@ -106,6 +106,22 @@ def test_what_is_no_address_of_a_webhook_is_refused_without_its_secrets(
     assert "notify.url is not the address of a webhook; write it like https://chat.example.com/hooks/…" in said
     assert said.endswith("goes into the environment as FAULTLINE_NOTIFY_TOKEN\n")
     assert "s3cr3t" not in said
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ['notify="http://a/s3cr3t"', 'notify.url=["http://a/s3cr3t"]', 'notify.url={x="s3cr3t"}', 'notify=["s3cr3t"]'],
+)
+def test_an_address_of_the_wrong_type_is_not_printed(setting: str) -> None:
+    with pytest.raises(SettingTypeError) as refused:
+        load_settings([], [setting], {})
+    assert "'notify" in str(refused.value)
+    assert "s3cr3t" not in str(refused.value)
+
+
+def test_metrics_have_a_name_that_node_exporter_reads() -> None:
+    with pytest.raises(SettingValueError, match=r"export\.metrics is .*/night\.txt; node exporter reads"):
+        load_settings([], ["export.metrics=night.txt"], {})
 
 
 @pytest.mark.parametrize("kind", ["sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs"])
