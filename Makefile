@@ -42,7 +42,7 @@ test-recorder: setup recorder ## the recorder, as an agent and as a library, wit
 test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3, with ACL and TLS too; ten minutes, and Maven
 	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)
 
-test-stores: setup ## lakes on a real S3 server and on HDFS, and a cluster whose parts are killed; three quarters of an hour (an estimate), 750 MB of jars once, and Go
+test-stores: setup ## lakes on a real S3 server and on HDFS, and a cluster whose parts are killed; 45 to 90 minutes, 750 MB of jars once, and Go
 	@$(PYTHON) -m pytest tests/stores -m "" $(PYTEST_ARGS)
 
 lab: setup recorder ## a live night on loopback from a seed: servers, applications, deeds, both flows, and what they miss or invent; LAB_ARGS='--seed 7 --minutes 6 --keep DIR'; a quarter of an hour, and Maven
