@@ -13,6 +13,7 @@ from jobs.answers.store import storage_options
 from jobs.tables import POLICY_OUTCOMES, REPLAY_CHECKS, RUN_LOG, TABLES
 from tests.freeze.program import Program
 from tests.given.corrected_day import CORRECTED_ROUTES, CORRECTED_UPDATES, FIRST, said_by
+from tests.given.recorded_lines import attempt, of, update
 from tests.given.site import D1, at, write_lines
 from tests.given.snapshot_site import connection, route, running_info
 
@@ -25,8 +26,8 @@ def write_night(folder: Path) -> None:
     """A folder for each kind of input; a few sends are of the day after."""
     noon = at(D1, "12:00:00")
     lines = {
-        "sends": FIRST,
-        "fault_item_updates": CORRECTED_UPDATES,
+        "sends": [*FIRST, *of("recorded", attempt(noon, 1, "MQBrokerException"))],
+        "fault_item_updates": [*CORRECTED_UPDATES, *of("recorded", update(noon + 1, 2, 10_000, reachable=True))],
         "consumers": [connection(noon, ["x", "y"]), connection(noon + 60_000, ["y"]), {}],
         "routes": [*CORRECTED_ROUTES, route(noon, a=4, b=1)],
         "running_info": [running_info(noon, "x", "AllocateMessageQueueAveragelyByCircle")],
