@@ -55,9 +55,12 @@ def notified(answer: Answer) -> Iterator[None]:
 def _body(answer: Answer, error: BaseException | None) -> bytes:
     """What `--json-to` writes, and `text`; nights and facts are left out of a body that would be too large."""
     told, text = answer.as_object(), _text(answer, error)
-    lesser = [told, {**told, "nights": None}, {**told, "nights": None, "flows": {}}]
-    bodies = [json.dumps({**less, "text": text}).encode() for less in lesser]
-    return next((body for body in bodies if len(body) <= MOST_BYTES), bodies[-1])
+    lesser: list[dict[str, Any]] = [{}, {"nights": None}, {"nights": None, "flows": {}}]
+    for left_out in lesser:
+        body = json.dumps({**told, **left_out, "text": text}).encode()
+        if len(body) <= MOST_BYTES:
+            break
+    return body
 
 
 def _text(answer: Answer, error: BaseException | None) -> str:
@@ -99,7 +102,14 @@ def _post(url: str, body: bytes, pauses_s: tuple[float, ...]) -> None:
 def _within(url: str, body: bytes) -> str | None:
     """As `_try`, given up after the time-out: urllib's is for each read, and a server may send a byte now and then."""
     said: list[str | None] = []
-    trying = threading.Thread(target=lambda: said.append(_try(url, body)), daemon=True)
+
+    def tries() -> None:
+        try:
+            said.append(_try(url, body))
+        except Exception as error:  # noqa: BLE001 - a thread would print it, with the address
+            said.append(f"unexpected {type(error).__name__}")
+
+    trying = threading.Thread(target=tries, daemon=True)
     trying.start()
     trying.join(_TIMEOUT_S + 1)
     return said[0] if said else "timed out"

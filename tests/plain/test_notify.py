@@ -230,6 +230,20 @@ def test_no_redirect_is_followed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert other.got == []
 
 
+def test_whatever_fails_of_a_try_is_said_without_the_address(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError(hidden)
+
+    hidden = "http://127.0.0.1:9/s3cr3t-path"
+    monkeypatch.setattr("jobs.cli.notify.build_opener", fails)
+    _tell(_answer(hidden, QUIET))
+    said = capsys.readouterr().err
+    assert "the host of notify.url: unexpected RuntimeError; see whether it is up" in said
+    assert "s3cr3t" not in said
+
+
 def test_a_token_that_no_header_takes_is_not_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
