@@ -269,6 +269,16 @@ def test_a_table_that_cannot_be_read_leaves_the_old_file(tmp_path: Path, capsys:
     assert _names(Path()) == ["F.duckdb", "lake"]
 
 
+def test_a_file_of_another_store_is_refused_and_a_file_uri_is_a_path(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _export("--lake", str(lake), "--out", "s3a://bucket/F.duckdb") == 2
+    sentence = "--out s3a://bucket/F.duckdb is on another store; name a file of this machine, and copy it there"
+    assert capsys.readouterr().err == f"faultline: {sentence}\n"
+    assert _export("--lake", str(lake), "--out", f"{tmp_path.as_uri()}/F.duckdb") == 0
+    assert (tmp_path / "F.duckdb").is_file()
+
+
 def test_a_file_that_another_program_may_write_to_is_not_replaced(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

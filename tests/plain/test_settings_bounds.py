@@ -149,7 +149,7 @@ FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}
         *((each, set(), set()) for each in (
             'owners.PG="team"', "lake=elsewhere", "date=2026-03-01", "max_bad_fraction=0.5", "retention.sends_days=3",
             "retention.versions_days=30", "export.duckdb=F.duckdb", "export.days=30", "spark.sql.shuffle.partitions=8",
-             "export.metrics=a.prom", "notify.url=http://chat/x",
+            "export.metrics=a.prom", "notify.url=http://chat/x",
             *(f"inputs.{kind}.path=x" for kind in (
                 "sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs")))),
     ],
