@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
-
 from bench.markdown import load, machine, table
 from bench.process import Measured
 from bench.program import run_program, steps
 from bench.sends import Size, kept_sends, write_settings
+from jobs.spark.environment import spark_jars_folder
 
 _EXECUTORS = (1, 2, 4)
 _DAYS_OF = (10**8, 10**9, 10**10)
@@ -67,7 +66,7 @@ def main() -> None:
 
 def measure_night(executors: int, sends: int, folder: Path, scratch: Path) -> Night:
     """Publish the first day into a new lake."""
-    os.environ["SPARK_HOME"] = str(Path(str(pyspark.__file__)).parent)
+    os.environ["SPARK_HOME"] = str(spark_jars_folder().parent)
     lake, log = scratch / "lake", scratch / "log"
     log.mkdir()
     (date,) = Size(sends).dates

@@ -11,7 +11,7 @@ def write_whole(file: Path, text: str, mode: int | None = None) -> None:
     """Write a file beside its place and rename it, so that nobody reads a part of it.
 
     A link stays, and so does a pipe or device, which is written to.
-    `mode` is its permissions, whatever the umask is; None leaves them to the umask.
+    `mode` is its permissions; None leaves them to the umask.
 
     Raises:
         OSError: it cannot be written; a file of that name stays as it was.
