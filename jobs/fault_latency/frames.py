@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import ArrayType
 
 from jobs.fault_latency.keys import SENDER
 from jobs.tables import EVENTS as PUBLISHED_EVENTS
@@ -264,7 +264,7 @@ EVENTS = Frame(
     keys=("cluster", "event_id"),
     columns=(
         *(PUBLISHED_EVENTS.schema[name] for name in _OF_TROUBLES),
-        required("sent_by", ArrayType(StructType([*PRODUCER])), "producers that made the attempts"),
+        required("sent_by", _TEXTS, "producers that made the attempts, as `processes.producer` writes them"),
     ),
 )
 

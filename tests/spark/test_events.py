@@ -16,7 +16,7 @@ from jobs.tables.day import Day
 
 EVENTS = (
     "cluster string, event_id string, brokers array<string>, bad_from_ms bigint, last_bad_ms bigint,"
-    " bad_until_ms bigint, avoided_until_ms bigint, sent_by array<struct<client_id: string, producer_group: string>>"
+    " bad_until_ms bigint, avoided_until_ms bigint, sent_by array<string>"
 )
 ISOLATIONS = (
     "cluster string, client_id string, producer_group string, broker_name string, enforced boolean,"
@@ -28,7 +28,7 @@ CALLS = (
 )
 FINDINGS = "cluster string, kind string, broker_name string, brokers array<string>, start_ms bigint, end_ms bigint"
 S, GAP_MS = 1_000, 30_000
-SENT_BY = [(client, "g") for client in "pqr"]
+SENT_BY = [f"1 {client}g" for client in "pqr"]
 
 
 def event(
