@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobs.errors import FaultlineError, LakeError
-from jobs.lake.lock import holder
+from jobs.lake.lock import Holder, holder
 from jobs.settings.model import Settings
 from jobs.spark.environment import environment_checks
 from jobs.text.redaction import redacted
@@ -43,7 +43,7 @@ class Check:
 
 
 def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Every check of this machine and lake; a lake on another store has no disk and no lock to check."""
+    """Every check of this machine and lake; a lake on another store has no disk to check."""
     for name, look in environment_checks().items():
         yield _checked(name, look)
     scratch = environ.get("SPARK_LOCAL_DIRS") or settings.spark.get("spark.local.dir") or tempfile.gettempdir()
@@ -51,7 +51,7 @@ def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
         yield _checked("temporary", partial(_disk, Path(place)))
     if folder := local_folder(settings.lake):
         yield _checked("lake", partial(_disk, folder))
-        yield Check("lock", is_ok=True, found=_lock(folder))
+        yield Check("lock", is_ok=True, found=_lock(holder(folder)))
     yield from _tables(settings, is_elsewhere=folder is None)
 
 
@@ -78,8 +78,7 @@ def _disk(folder: Path) -> str:
     return f"{existing} can be written, {free / 2**30:.1f} GiB free"
 
 
-def _lock(folder: Path) -> str:
-    run = holder(folder)
+def _lock(run: Holder | None) -> str:
     return f"held by {run}, unless it was killed; lease until {run.lease_until:%F %T} UTC" if run else "free"
 
 
@@ -87,7 +86,8 @@ def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
     """A check per table; reads the footer of each of its files. None of a lake on a store that cannot be looked at."""
     try:
         from jobs.answers.delta_table import is_lake, opened  # noqa: PLC0415 - its packages may be missing
-        from jobs.answers.store import storage_options  # noqa: PLC0415 - same
+        from jobs.answers.store import reason_of, storage_options  # noqa: PLC0415 - same
+        from jobs.lake.store_lock import holder_on_store  # noqa: PLC0415 - same
         from jobs.tables import TABLES  # noqa: PLC0415 - same
     except ImportError as error:
         yield Check("tables", is_ok=False, found=f"not checked: {error}", fix="install deltalake")
@@ -102,6 +102,10 @@ def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
             yield Check("lake", is_ok=False if "NoSuchBucket" in found else None, found=found, fix=fix)
             return
         yield Check("lake", is_ok=True, found=f"{settings.lake} {state}")
+        try:
+            yield Check("lock", is_ok=True, found=_lock(holder_on_store(settings.lake, options)))
+        except OSError as error:
+            yield Check("lock", is_ok=None, found=f"cannot be read: {reason_of(error, options)}")
 
     def look(table: Table) -> str:
         with opened(settings.lake, table, options) as rows:

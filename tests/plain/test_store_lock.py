@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
+from pathlib import Path
 
 import pytest
 
 from jobs.errors import LakeBusyError, LakeError, SettingValueError
 from jobs.lake.lock import RunLock
-from jobs.lake.store_lock import hold_on_store
+from jobs.lake.store_lock import hold_on_store, holder_on_store
 from tests.given.store_in_memory import Refuses, StoreInMemory
 
 pytestmark = pytest.mark.fault(28)
@@ -187,3 +188,19 @@ def test_a_lease_that_could_not_be_renewed_in_time_is_renewed_before_a_write() -
         assert b'"lease_until": "2026-03-01T12:03:30+00:00"' in store.contents["00000001"]
         with pytest.raises(LakeBusyError):
             _taken(store, "second", until, clock=lambda: NOON + 3 * MINUTE)
+
+
+def test_doctor_sees_who_holds_it_and_that_nobody_does(tmp_path: Path) -> None:
+    def seen() -> str:
+        for name, content in store.contents.items():
+            (tmp_path / "_lock" / name).write_bytes(content)
+        return f"{holder_on_store(tmp_path.as_uri(), {})}"
+
+    store = StoreInMemory()
+    assert seen() == "None"
+    (tmp_path / "_lock").mkdir()
+    with ExitStack() as first, ExitStack() as second:
+        _taken(store, "first", first)
+        _taken(store, "second", second, break_lock=True)
+        assert seen().startswith("run second (process ")
+    assert seen() == "None"
