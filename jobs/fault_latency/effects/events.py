@@ -86,7 +86,7 @@ def with_avoidance(events: DataFrame, isolations: DataFrame) -> DataFrame:
     avoiding = (
         isolations_meanwhile(events, isolations)
         .withColumn("producer", producer())
-        .join(senders, [*_EVENT, "producer"], "left_semi")
+        .join(senders.hint("merge"), [*_EVENT, "producer"], "left_semi")  # Spark takes them for few, and broadcasts
         .groupBy(*_EVENT)
         .agg(
             F.count_distinct("client_id", "producer_group").alias("avoiding_producers"),
