@@ -15,9 +15,11 @@ BENCH_ARGS ?=
 FREEZE_ARGS ?= --help
 MUTANTS_ARGS ?=
 EXECUTOR_PYTHON ?=
+SAMPLE := dist/sample-night
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector test-stores lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check licences supply-check bench bench-night bench-recorder package executor-env lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-stores lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package executor-env lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -70,7 +72,7 @@ mutants: setup ## mutmut over plain Python: changes that no test notices; a quar
 	@PYTHONPATH= .venv/bin/mutmut run $(MUTANTS_ARGS)
 	@PYTHONPATH= .venv/bin/mutmut results | grep -v ': not checked$$' || true
 
-check: lint types statements docs-check supply-check ## everything but the tests
+check: lint types statements docs-check site-check supply-check ## everything but the tests
 
 lint: setup ## ruff's rules and the formatting
 	@$(PYTHON) -m ruff check
@@ -93,6 +95,19 @@ docs: setup ## regenerate the generated pages
 docs-check: setup ## fail when a generated page is stale
 	@$(PYTHON) -m jobs.tables.docs --check
 	@$(PYTHON) bin/kinds.py --check
+
+site: $(SAMPLE)/page.html ## the documentation as a site in site/, with search and the page of the sample night; two minutes once, then seconds
+	@$(MKDOCS)
+
+site-check: setup ## fail when a link, an anchor or a picture of the docs leads nowhere; seconds, without the sample night
+	@$(MKDOCS) --site-dir .faultline/site-check
+
+$(SAMPLE)/page.html: $(shell find jobs/answers -type f -not -name '*.pyc') | $(SAMPLE)/lake
+	@bin/faultline report --lake $(SAMPLE)/lake --output $@
+
+$(SAMPLE)/lake: | setup
+	@bin/faultline nightly --settings conf/local.toml --lake $@.part
+	@mv $@.part $@
 
 licences: setup ## write docs/licences.md again
 	@$(PYTHON) bin/licences.py
@@ -124,5 +139,5 @@ lock: setup ## follow the pins of pyproject.toml in requirements*.lock, with has
 	@$(LOCK) $(LOCK_ARGS) --extra dev --output-file requirements-dev.lock
 
 clean: ## remove what builds, tests and runs left behind; .venv and the Delta jars stay
-	@rm -rf dist build mutants spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf dist build site mutants spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -43,7 +43,7 @@ def _run(checkout: Path, *arguments: str) -> str:
 
 
 def test_each_view_is_listed_with_its_question() -> None:
-    listed = dict(re.findall(r"^\| `(\w+)` \| (.+\?) \|$", PAGE, re.MULTILINE))
+    listed = dict(re.findall(r"^\| \[`(\w+)`\]\(\S+/\1\.sql\) \| (.+\?) \|$", PAGE, re.MULTILINE))
     assert listed == {name: read_view(name).question for name in VIEWS}
 
 
