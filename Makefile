@@ -96,7 +96,7 @@ docs-check: setup ## fail when a generated page is stale
 	@$(PYTHON) -m jobs.tables.docs --check
 	@$(PYTHON) bin/kinds.py --check
 
-site: $(SAMPLE)/page.html ## the documentation as a site in site/, with search and the page of the sample night; two minutes once, then seconds
+site: setup $(SAMPLE)/page.html ## the documentation as a site in site/, with search and the page of the sample night; two minutes once, then seconds
 	@$(MKDOCS)
 
 site-check: setup ## fail when a link, an anchor or a picture of the docs leads nowhere; seconds, without the sample night

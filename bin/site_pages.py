@@ -71,7 +71,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
     """Put the page of the sample night where a page has its mark, and no empty columns beside a page."""
-    is_wide = _SAMPLE_MARK in markdown or isinstance(page.file, Shown)
+    is_wide = page.is_homepage or _SAMPLE_MARK in markdown or isinstance(page.file, Shown)
     page.meta["hide"] = [*["navigation"] * is_wide, *["toc"] * (is_wide or "\n## " not in markdown)]
     has_it = files.get_file_from_path(_SAMPLE_IN_SITE) is not None
     return markdown.replace(_SAMPLE_MARK, _SAMPLE_SHOWN if has_it else _SAMPLE_MISSING)
