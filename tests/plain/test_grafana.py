@@ -1,0 +1,184 @@
+"""Grafana's dashboards are what their definition makes, keep to Grafana's types, and ask for what is written."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+from dashboards.grafana.build import SOURCES, written
+from jobs.answers.metrics import GAUGES, export_metrics
+from jobs.answers.published import DISPOSITIONS
+from tests.given.lakes import LiteralLake, in_duckdb, publish
+from tests.given.site import D1, D2, at
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "dashboards/grafana"
+FILES = sorted(FOLDER.glob("*.json"))
+METRICS, TABLES = (json.loads((FOLDER / f"faultline-{name}.json").read_text("utf-8")) for name in ("nights", "night"))
+SHOWN = {"VARCHAR", "BIGINT", "INTEGER", "DOUBLE", "TIMESTAMP"}
+"""Types that the plugin hands on as they are: of HUGEINT, which sum() gives, it makes text, and lists it refuses."""
+
+
+def _panels(dashboard: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (panel for panel in dashboard["panels"] if panel["type"] != "row")
+
+
+def _asks(dashboard: dict[str, Any], of: str) -> dict[str, str]:
+    """Panel, or panel and legend, to what it asks."""
+    return {
+        f"{panel['title']} {panel['type']} {target.get('legendFormat', '')}".strip(): target[of]
+        for panel in _panels(dashboard)
+        for target in panel["targets"]
+    }
+
+
+PROMQL, SQL = _asks(METRICS, "expr"), _asks(TABLES, "rawSql")
+
+
+def test_the_files_are_what_the_definition_makes() -> None:
+    made = written()
+    assert sorted(made) == FILES
+    assert {file: file.read_text("utf-8") for file in FILES} == made, "run python dashboards/grafana/build.py"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_grafanas_own_types_know_every_key(file: Path) -> None:
+    """What they do not know they drop."""
+    register_default_plugins()
+    text = file.read_text("utf-8")
+    assert json.loads(JSONEncoder().encode(Dashboard.from_json(json.loads(text)))) == json.loads(text)
+
+
+@pytest.mark.parametrize("dashboard", [METRICS, TABLES], ids=["nights", "night"])
+def test_a_site_chooses_the_data_source_and_links_stay(dashboard: dict[str, Any]) -> None:
+    (chosen, *choices) = dashboard["templating"]["list"]
+    source = {"type": SOURCES[chosen["name"]], "uid": f"${{{chosen['name']}}}"}
+    assert chosen["query"] == source["type"]
+    asking = [*choices, *_panels(dashboard), *(each for panel in _panels(dashboard) for each in panel["targets"])]
+    assert all(each["datasource"] == source for each in asking)
+    numbers = [panel["id"] for panel in dashboard["panels"]]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("expr", PROMQL.values(), ids=list(PROMQL))
+def test_promql_asks_for_metrics_and_labels_that_are_written(expr: str) -> None:
+    selected = re.findall(r"faultline_(\w+)\{(.*?)\}", expr)
+    assert len(selected) == len(re.findall("faultline_", expr))
+    for name, matchers in selected:
+        assert {"cluster"} <= {*re.findall(r"(\w+)[=!]", matchers)} <= {"cluster", *GAUGES[name][1]}
+    grouped = {label for labels in re.findall(r"by \((.*?)\)", expr) for label in labels.split(", ")}
+    assert grouped <= set.intersection(*(set(GAUGES[name][1]) for name, _ in selected))
+
+
+def test_each_metric_but_one_is_shown() -> None:
+    """Left out: how many brokers there are."""
+    assert {*re.findall(r"faultline_(\w+)", " ".join(PROMQL.values()))} == {*GAUGES} - {"brokers"}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """North on two days; on each of them one row of everything at broker b1 and of group g1."""
+    made = tmp_path_factory.mktemp("grafana") / "lake"
+    lake = LiteralLake(made)
+    read = {f"rows_{name}": 9 for name in DISPOSITIONS}
+    for flow in ("FAULT_LATENCY", "ALLOCATION"):
+        publish(made, D1, D2, cluster="north", flow=flow)
+        lake.add("run_log", D2, {"cluster": "north", "flow": flow, "run_id": "r1", "status": "SUCCEEDED", **read})
+    for day in (D1, D2):
+        start, end = at(day, "01:00:00"), at(day, "01:00:30")
+        row = {"cluster": "north", "start_ms": start, "end_ms": end}
+        broker, group = row | {"broker_name": "b1"}, row | {"consumer_group": "g1"}
+        lake.add("events", day, broker | {"brokers": ["b1"], "bad_from_ms": start})
+        lake.add("broker_windows", day, broker | {"window_start_ms": start, "failures": 3, "latency_p99_ms": 80,
+                                                  "isolating_producers": 2, "isolated_ms": 60_000})  # fmt: skip
+        lake.add("findings", day, broker)
+        lake.add("isolation_intervals", day, broker | {"client_id": "p1", "producer_group": "pg", "enforced": True})
+        lake.add("producer_days", day, broker | {"client_id": "p1", "enforced": True})
+        lake.add("send_calls", day, row | {"producer_group": "pg", "failed": True, "attempts": 1})
+        lake.add("group_events", day, group)
+        lake.add("group_members", day, group | {"broker_name": "b1"})
+        lake.add("rebalances", day, group | {"topic": "T", "changed_at_ms": start, "trigger": "JOINED", "moved": 4})
+        owned = {"broker_name": "b1", "topic": "T", "queue_id": 0, "source": "CLIENT_LOG", "client_id": "c1"}
+        lake.add("queue_ownership", day, group | owned)
+    return made
+
+
+@pytest.fixture(scope="module")
+def file(lake: Path) -> duckdb.DuckDBPyConnection:
+    return in_duckdb(lake)
+
+
+def _filled(sql: str, *, broker: str = "'b0','b1'", group: str = "'g1'") -> str:
+    """As Grafana and the plugin fill it in for the second day, 2026-03-02."""
+    chosen = {"cluster:sqlstring": "'north'", "broker:sqlstring": broker, "group:sqlstring": group,
+              "__interval_ms:raw": "30000"}  # fmt: skip
+    sql = re.sub(r"\$\{(.*?)\}", lambda found: chosen[found[1]], sql)
+    within = r"\1 >= '2026-03-02T00:00:00Z' AND \1 <= '2026-03-02T23:59:59Z'"
+    return re.sub(r"\$__timeFilter\((\w+|CAST\(.*?\))\)", within, sql)
+
+
+def test_each_choice_has_what_the_lake_has(file: duckdb.DuckDBPyConnection) -> None:
+    got = {each["name"]: file.sql(_filled(each["query"])).fetchall() for each in TABLES["templating"]["list"][1:]}
+    assert got == {"cluster": [("north",)], "broker": [("b1",)], "group": [("g1",)]}
+
+
+@pytest.mark.parametrize("panel", [*_panels(TABLES)], ids=lambda panel: panel["title"])
+def test_sql_has_rows_of_the_chosen_day_in_types_that_the_plugin_shows(
+    file: duckdb.DuckDBPyConnection, panel: dict[str, Any]
+) -> None:
+    (target,) = panel["targets"]
+    got = file.sql(_filled(target["rawSql"]))
+    assert {str(each) for each in got.types} <= SHOWN
+    (row,) = (dict(zip(got.columns, each, strict=True)) for each in got.fetchall())
+    days = {str(row[name])[:10] for name in ("day", "time", "start_at", "bad_from_at") if name in row}
+    assert days == ({"2026-03-02"} if panel["title"] != "Owners" else set())
+    if panel["type"] == "timeseries":
+        assert target["format"] == 0
+        assert got.columns[:2] == ["time", "broker_name"]
+        assert row["time"] == dt.datetime(2026, 3, 2, 1, tzinfo=dt.UTC).replace(tzinfo=None)
+    else:
+        assert target["format"] == 1
+
+
+@pytest.mark.parametrize("sql", SQL.values(), ids=list(SQL))
+def test_a_lake_with_nothing_to_choose_has_no_rows_and_no_error(file: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Where there is no broker or group at all Grafana fills in nothing."""
+    rows = file.sql(_filled(sql, broker="", group="").replace("'north'", "'south'")).fetchall()
+    assert rows == []
+
+
+def test_the_page_has_each_row_of_panels() -> None:
+    page = (ROOT / "docs/grafana.md").read_text("utf-8")
+    rows = [
+        panel["title"] for dashboard in (METRICS, TABLES) for panel in dashboard["panels"] if panel["type"] == "row"
+    ]
+    assert re.findall(r"^\| ([A-Z].*?) \|", page, re.MULTILINE) == rows
+
+
+@pytest.mark.slow
+def test_prometheus_has_an_answer_to_each_query(lake: Path, tmp_path: Path) -> None:
+    """As promtool evaluates them on what `export metrics` writes; it is on the path, such as of Debian's package."""
+    said = tmp_path / "night.prom"
+    export_metrics(str(lake), said)
+    series = [
+        {"series": name, "values": value}
+        for name, value in re.findall(r"^(faultline_.*\}) (\S+)$", said.read_text("utf-8"), re.MULTILINE)
+    ]
+    asked = [expr.replace("$cluster", "north").replace("$broker", "(b0|b1)") for expr in PROMQL.values()]
+    answers = [{"expr": f"count({expr}) > bool 0", "eval_time": "0m", "exp_samples": [{"value": 1}]} for expr in asked]
+    tests = tmp_path / "tests.yml"
+    tests.write_text(json.dumps({"tests": [{"input_series": series, "promql_expr_test": answers}]}), "utf-8")
+    command = ["promtool", "test", "rules", str(tests)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
