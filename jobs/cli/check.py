@@ -7,14 +7,16 @@ import click
 from jobs.check.heads import MOST_FILES, MOST_LINES, some_of
 from jobs.cli import options
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import Command
 from jobs.errors import InputUnreadableError, UsageError
 from jobs.text.terminal import one_line
 
-_DOES = "where each field of the input comes from, and what cannot be used: from the first lines of its files, no Spark"
 
-
-@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.command(
+    cls=Command,
+    does="where each field of the input comes from, and what cannot be used: from the first lines of"
+    " its files, no Spark",
+)
 @options.inputs
 @options.option("--propose", is_flag=True, help="print a mapping guessed from names and values, as TOML")
 @options.option(

@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -29,7 +28,6 @@ from jobs.collect.remoting import Keys, NoAnswerError, Security
 from jobs.errors import InputMissingError, LakeBusyError, UsageError
 from jobs.text.terminal import counted, one_line
 
-_DOES = "ask brokers about consumers every few seconds, for faultline allocation"
 _IN_FULL = """\
 Ask the name server for topic routes, each broker for the members of each consumer group, and, less often, each
 consumer for what it holds; write the answers as they are, below --out: routes/, consumers/ and running_info/, an hour
@@ -42,30 +40,13 @@ _SECONDS = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
 _UNITS = {None: 1, "s": 1, "m": 60, "h": 3600}
 
 
-@dataclass(frozen=True)
-class AskOptions:
-    """Whom to ask, about what, and how often."""
-
-    namesrv: tuple[str, ...] = ()
-    out: str = ""
-    groups: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    cluster: str | None = None
-    every: str = "10s"
-    running_info_every: str = "60s"
-    requests_per_second: float = 50.0
-    timeout: str = "3s"
-    rounds: int | None = None
-    tls: bool = False
-    tls_ca: str | None = None
-    plan: bool = False
-    verbose: bool = False
-
-
-@click.command("collect", cls=Command, short_help=_DOES, help=_IN_FULL)
-@options.gathered(
-    "how",
-    AskOptions,
+@click.command(
+    "collect",
+    cls=Command,
+    short_help="ask brokers about consumers every few seconds, for faultline allocation",
+    help=_IN_FULL,
+)
+@options.each(
     options.option(
         "--namesrv", multiple=True, required=True, metavar="HOST:PORT", help="name server; repeatable, or with ;"
     ),
@@ -98,29 +79,45 @@ class AskOptions:
     options.verbose,
 )
 @click.pass_obj
-def collect(call: Call, how: AskOptions) -> None:
+def collect(
+    call: Call,
+    namesrv: tuple[str, ...],
+    out: str,
+    groups: tuple[str, ...],
+    topics: tuple[str, ...],
+    cluster: str | None,
+    every: str,
+    running_info_every: str,
+    requests_per_second: float,
+    timeout: str,
+    rounds: int | None,
+    tls_ca: str | None,
+    *,
+    tls: bool,
+    plan: bool,
+    verbose: bool,  # noqa: ARG001 - main reads it from the words
+) -> None:
     """Ask until stopped."""
-    of_consumers = how.running_info_every
-    consumers_s = None if of_consumers == "never" else seconds("--running-info-every", of_consumers)
-    pace = Pace(seconds("--every", how.every), consumers_s, how.rounds)
-    if how.requests_per_second <= 0:
-        raise UsageError(f"--requests-per-second {how.requests_per_second:g} is out of range; give more than 0")
+    consumers_s = None if running_info_every == "never" else seconds("--running-info-every", running_info_every)
+    pace = Pace(seconds("--every", every), consumers_s, rounds)
+    if requests_per_second <= 0:
+        raise UsageError(f"--requests-per-second {requests_per_second:g} is out of range; give more than 0")
     stop = threading.Event()
-    asking = Asking(seconds("--timeout", how.timeout), how.requests_per_second, _security(how, call.secrets), stop.wait)
-    wanted = Wanted(how.groups, how.topics, how.cluster)
-    collector = Collector(asking, _addresses(how.namesrv), wanted, call.clock)
+    security = _security(call.secrets, tls_ca, tls=tls)
+    asking = Asking(seconds("--timeout", timeout), requests_per_second, security, stop.wait)
+    collector = Collector(asking, _addresses(namesrv), Wanted(groups, topics, cluster), call.clock)
     with _stopped_by_signals(stop), closing(asking):
         try:
-            print(_plan(collector.scope(), pace, how.requests_per_second), file=sys.stdout if how.plan else sys.stderr)
+            print(_plan(collector.scope(), pace, requests_per_second), file=sys.stdout if plan else sys.stderr)
         except NoAnswerError as problem:
-            if how.plan:
+            if plan:
                 raise InputMissingError(f"no name server answers: {problem}; check --namesrv") from None
-            _say(f"no name server answers: {problem}; asking again every {how.every}")
-        if how.plan:
+            _say(f"no name server answers: {problem}; asking again every {every}")
+        if plan:
             return
-        with _alone_in(Path(how.out)) as out:
+        with _alone_in(Path(out)) as folder:
             name = f"{socket.gethostname()}-{os.getpid()}"
-            files = {kind: HourlyFiles(out / kind, name) for kind in _KINDS}
+            files = {kind: HourlyFiles(folder / kind, name) for kind in _KINDS}
             loop = Loop(collector, files, pace, call.clock, stop.wait, _say)
             for path in (path for kind in files.values() for path in kind.finished):
                 _say(f"finished {one_line(str(path))}, which an earlier collector left")
@@ -163,7 +160,7 @@ def _addresses(texts: tuple[str, ...]) -> list[str]:
     return addresses
 
 
-def _security(how: AskOptions, secrets: set[str]) -> Security:
+def _security(secrets: set[str], tls_ca: str | None, *, tls: bool) -> Security:
     """TLS and keys, from options and the environment.
 
     Raises:
@@ -175,18 +172,18 @@ def _security(how: AskOptions, secrets: set[str]) -> Security:
     if bool(access_key) != bool(secret_key):
         raise UsageError(f"{names[0]} and {names[1]} go together; set both, or none")
     keys = Keys(access_key, secret_key, token) if access_key and secret_key else None
-    if not how.tls and how.tls_ca is None:
+    if not tls and tls_ca is None:
         return Security(None, keys)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    tls.check_hostname = False  # brokers are known by their addresses
-    if how.tls_ca is None:
-        tls.verify_mode = ssl.CERT_NONE
+    encrypting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    encrypting.check_hostname = False  # brokers are known by their addresses
+    if tls_ca is None:
+        encrypting.verify_mode = ssl.CERT_NONE
     else:
         try:
-            tls.load_verify_locations(cafile=how.tls_ca)
+            encrypting.load_verify_locations(cafile=tls_ca)
         except OSError as problem:
-            raise UsageError(f"--tls-ca {how.tls_ca}: {problem}; give certificates in PEM") from None
-    return Security(tls, keys)
+            raise UsageError(f"--tls-ca {tls_ca}: {problem}; give certificates in PEM") from None
+    return Security(encrypting, keys)
 
 
 def _plan(scope: Scope, pace: Pace, per_second: float) -> str:

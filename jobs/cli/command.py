@@ -26,6 +26,12 @@ class Option(click.Option):
 class Command(click.Command):
     """A command whose help lists options in sections, and that refuses an option as the value of another."""
 
+    def __init__(self, *names: Any, does: str = "", **how: Any) -> None:
+        """`does` is the short help and, as a sentence, the start of the help page."""
+        if does:
+            how |= {"short_help": does, "help": in_full(does)}
+        super().__init__(*names, **how)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in the order in which its first option was declared; `--help` comes last."""
         sections: dict[str, list[tuple[str, str]]] = {}

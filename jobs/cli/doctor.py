@@ -8,12 +8,13 @@ import click
 
 from jobs.cli import options
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
-
-_DOES = "check whether this machine and lake are fit for a run: a line per check, with the fix; exit 2 if one fails"
+from jobs.cli.command import Command
 
 
-@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.command(
+    cls=Command,
+    does="check whether this machine and lake are fit for a run: a line per check, with the fix; exit 2 if one fails",
+)
 @options.lake()
 @options.as_json("as one JSON object")
 @options.verbose

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +11,7 @@ import click
 from jobs.cli import options
 from jobs.cli.answers import client_rules, lake_of, opened
 from jobs.cli.call import Call
-from jobs.cli.command import SubjectCommand, in_full
+from jobs.cli.command import SubjectCommand
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import FILE, LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
@@ -29,43 +29,15 @@ SUBJECTS = {
 """Subject to its question in words."""
 
 _NEEDS = {"isolation": ("producer", "broker"), "queue": ("group", "topic", "queue")}
-_DOES = "why an isolation ended when it did, or who should own a queue"
 _PACKAGES = ("deltalake",)
 _WHICH = "which one"
 
 
-@dataclass(frozen=True)
-class WhichOne:
-    """The isolation or the queue, by the options of `_NEEDS`."""
-
-    producer: str | None = None
-    broker: str | None = None
-    group: str | None = None
-    topic: str | None = None
-    queue: Queue | None = None
-    sends: tuple[str, ...] = ()
-
-    def check(self, subject: str, times: TimeOptions) -> None:
-        """Refuse a subject without its options, or with those of the other.
-
-        Raises:
-            UsageError: names the options.
-        """
-        given = {name for name, value in vars(self).items() if value not in {None, ()}}
-        optional = {"group", "sends"} if subject == "isolation" else set()
-        if given - optional != {*_NEEDS[subject]} or times.at is None:
-            takes = ", ".join(f"--{name}" for name in (*_NEEDS[subject], "at"))
-            but = f" but {' and '.join(f'--{name}' for name in sorted(optional))}" if optional else ""
-            raise UsageError(f"explain {subject} takes {takes}, all of them and no other name{but}")
-        if self.queue and self.queue.broker_name is None:
-            raise UsageError(f"--queue {self.queue.queue_id} names no broker; write it like broker-a:3")
-
-
-@click.command(cls=SubjectCommand, subjects=SUBJECTS, short_help=_DOES, help=in_full(_DOES))
+@click.command(
+    cls=SubjectCommand, subjects=SUBJECTS, does="why an isolation ended when it did, or who should own a queue"
+)
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
-@options.gathered(
-    "which",
-    WhichOne,
+@options.each(
     options.option(
         "--producer", metavar="NAME", section=_WHICH, help="client id, or a group or part of the id that names one"
     ),
@@ -92,36 +64,55 @@ class WhichOne:
 def explain(
     call: Call,
     subject: str,
-    which: WhichOne,
     days: DayOptions,
     times: TimeOptions,
     lake: options.LakeOptions,
     cluster: str | None,
+    producer: str | None,
+    broker: str | None,
+    group: str | None,
+    topic: str | None,
+    queue: Queue | None,
+    sends: tuple[str, ...],
     limit: int,
     *,
     as_json: bool,
     verbose: bool,  # noqa: ARG001 - main reads it from the words
 ) -> None:
     """Explain it, and print the answer."""
-    which.check(subject, times)
+    named = {"producer": producer, "broker": broker, "group": group, "topic": topic, "queue": queue, "sends": sends}
+    _check(subject, {name for name, value in named.items() if value not in {None, ()}}, times)
+    if queue and queue.broker_name is None:
+        raise UsageError(f"--queue {queue.queue_id} names no broker; write it like broker-a:3")
     where = lake_of(call, "explain", _PACKAGES, lake, cluster)
     published = opened(where, days, times)
     first, last = times.span(days)
     at_ms = times.instants(first or published.days[0], last or published.days[-1]).at_ms or 0
-    if which.queue:
+    if queue:
         from jobs.answers.explain_queue import queue_at, queue_text
 
-        queue = (which.queue.broker_name or "", which.queue.queue_id)
-        owners = queue_at(published, which.group or "", which.topic or "", queue, at_ms)
+        owners = queue_at(published, group or "", topic or "", (queue.broker_name or "", queue.queue_id), at_ms)
         print(_json(owners) if as_json else queue_text(owners))
         return
     from jobs.answers.explain_isolation import isolation_at, isolation_text
 
-    rules = client_rules(call, lake)
-    found = isolation_at(published, which.producer or "", which.group, which.broker or "", at_ms, *rules)
-    if which.sends:
-        found = _with_places(found, which.sends)
+    found = isolation_at(published, producer or "", group, broker or "", at_ms, *client_rules(call, lake))
+    if sends:
+        found = _with_places(found, sends)
     print(_json(found) if as_json else isolation_text(found, limit))
+
+
+def _check(subject: str, given: set[str], times: TimeOptions) -> None:
+    """Refuse a subject without its options, or with those of the other.
+
+    Raises:
+        UsageError: names the options.
+    """
+    optional = {"group", "sends"} if subject == "isolation" else set()
+    if given - optional != {*_NEEDS[subject]} or times.at is None:
+        takes = ", ".join(f"--{name}" for name in (*_NEEDS[subject], "at"))
+        but = f" but {' and '.join(f'--{name}' for name in sorted(optional))}" if optional else ""
+        raise UsageError(f"explain {subject} takes {takes}, all of them and no other name{but}")
 
 
 def _with_places(isolation: Isolation, sends: tuple[str, ...]) -> Isolation:

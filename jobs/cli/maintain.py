@@ -9,13 +9,11 @@ import click
 
 from jobs.cli import options
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import Command
 from jobs.text.progress import Progress
 
-_DOES = "merge small files, delete what only old versions need; a dry run unless --apply"
 
-
-@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.command(cls=Command, does="merge small files, delete what only old versions need; a dry run unless --apply")
 @options.lake()
 @options.option("--apply", is_flag=True, help="do it; without it nothing is written")
 @options.break_lock

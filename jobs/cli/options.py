@@ -66,12 +66,14 @@ def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
             own = kind(**{part: values.pop(part) for part in parts if part in values})
             return command(*given, **values, **{name: own})
 
-        decorated: Callable[..., Any] = call
-        for decorator in reversed(options):
-            decorated = decorator(decorated)
-        return decorated
+        return each(*options)(call)
 
     return decorate
+
+
+def each(*options: Decorator) -> Decorator:
+    """The options of one command in this order."""
+    return lambda command: functools.reduce(lambda so_far, option: option(so_far), reversed(options), command)
 
 
 def days(default: str) -> Decorator:

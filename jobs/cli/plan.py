@@ -13,7 +13,7 @@ from jobs.check.before import not_named
 from jobs.check.elsewhere import NotSeenError, can_see, is_lake_elsewhere, list_elsewhere, store_of
 from jobs.cli import options
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import Command
 from jobs.cli.days import DayOptions, run_days
 from jobs.cli.fail_on import check_asked_of
 from jobs.cli.parameters import Word
@@ -27,12 +27,12 @@ from jobs.text.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.text.terminal import escaped, one_line
 from jobs.uri import is_there, local_folder
 
-_DOES = "what a command would read and write, and where each setting comes from; writes nothing"
-
 _MOST_SAID = 20
 
 
-@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.command(
+    cls=Command, does="what a command would read and write, and where each setting comes from; writes nothing"
+)
 @click.argument("planned", type=Word(FLOWS), metavar="COMMAND", help=", ".join(FLOWS))
 @run_options
 @click.pass_obj

@@ -11,7 +11,7 @@ import click
 from jobs.cli import options
 from jobs.cli.answer_of_a_run import Answer, check_json_to
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import Command
 from jobs.cli.days import DayOptions, run_days, span_text
 from jobs.cli.export import export_night
 from jobs.cli.fail_on import WORDS, Condition, check_asked_of, check_conditions
@@ -90,7 +90,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _publishing(name: str, does: str) -> click.Command:
     """The click command `name`."""
 
-    @click.command(name, cls=Command, short_help=does, help=in_full(does))
+    @click.command(name, cls=Command, does=does)
     @run_options
     @click.pass_obj
     def command(

@@ -6,14 +6,12 @@ import click
 
 from jobs.cli import options
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import Command
 from jobs.serving.database import checked_database
 from jobs.text.progress import Progress
 
-_DOES = "put tables and views into the session's catalog, such as a Hive metastore"
 
-
-@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.command(cls=Command, does="put tables and views into the session's catalog, such as a Hive metastore")
 @options.database
 @options.lake()
 @options.verbose

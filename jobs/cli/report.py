@@ -10,16 +10,15 @@ import click
 from jobs.cli import options
 from jobs.cli.answers import client_rules, lake_of, opened
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import Command
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import FILE
 from jobs.cli.times import TimeOptions
 
-_DOES = "a published day as one HTML page, for a browser without a network"
 _PACKAGES = ("deltalake", "jinja2", "plotly")
 
 
-@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.command(cls=Command, does="a published day as one HTML page, for a browser without a network")
 @options.days("the last one published")
 @options.times("since", "until")
 @options.published_lake

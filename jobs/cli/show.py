@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import click
 
 from jobs.cli import options
 from jobs.cli.answers import Where, lake_of, opened
 from jobs.cli.call import Call
-from jobs.cli.command import SubjectCommand, in_full
+from jobs.cli.command import SubjectCommand
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
@@ -52,92 +51,51 @@ FLAGS = {
 }
 """Flags, and the rows that they select."""
 
-_DOES = "a question to the published tables, answered in the terminal"
 _PACKAGES = ("deltalake",)
 _HAVE_QUEUES = ("owners", "group-findings", "sends")
 _ROWS = "which rows; a name has to be equal"
+_MOST = 100
 
 
-@dataclass(frozen=True)
-class RowOptions:
-    """Which rows: the options of `NAMES` and `FLAGS`, a queue, and a limit."""
-
-    broker: str | None = None
-    producer: str | None = None
-    group: str | None = None
-    topic: str | None = None
-    kind: str | None = None
-    severity: str | None = None
-    cause: str | None = None
-    outcome: str | None = None
-    source: str | None = None
-    failed: bool = False
-    retried: bool = False
-    slow: bool = False
-    queue: Queue | None = None
-    limit: int = 100
-
-    def equal(self, subject: str, narrowed_by: Mapping[str, str]) -> dict[str, object]:
-        """Column to the value that it must equal.
-
-        Args:
-            subject: one of `SUBJECTS`.
-            narrowed_by: the options it takes, to their columns.
-
-        Raises:
-            UsageError: an option that the subject does not take.
-        """
-        given = {
-            name: value for name, value in vars(self).items() if name in {*NAMES, *FLAGS} and value not in {None, False}
-        }
-        for name in given:
-            if name not in narrowed_by:
-                takes = ", ".join(f"--{option}" for option in narrowed_by)
-                raise UsageError(f"--{name} does not narrow {subject}; use {takes}")
-        equal = {narrowed_by[name]: value for name, value in given.items()}
-        if self.queue is not None:
-            if subject not in _HAVE_QUEUES:
-                raise UsageError(f"--queue does not narrow {subject}; leave it out")
-            equal.update(self.queue.columns)
-        return equal
-
-
-@click.command(cls=SubjectCommand, subjects=SUBJECTS, short_help=_DOES, help=in_full(_DOES))
+@click.command(
+    cls=SubjectCommand, subjects=SUBJECTS, does="a question to the published tables, answered in the terminal"
+)
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
 @options.days("the last one published")
 @options.times("since", "until", "at")
 @options.published_lake
-@options.gathered(
-    "rows",
-    RowOptions,
+@options.each(
     *(options.option(f"--{name}", metavar="NAME", section=_ROWS, help=text) for name, text in NAMES.items()),
     *(options.option(f"--{name}", is_flag=True, section=_ROWS, help=text) for name, text in FLAGS.items()),
-    options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_ROWS, help="a queue, such as broker-a:3"),
-    options.option("--limit", type=LIMIT, default=100, metavar="N", section=_ROWS, help="most rows to show; 0 for all"),
 )
+@options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_ROWS, help="a queue, such as broker-a:3")
+@options.option("--limit", type=LIMIT, default=_MOST, metavar="N", section=_ROWS, help="most rows to show; 0 for all")
 @options.as_json("as one JSON object")
 @options.option("--csv", "as_csv", is_flag=True, help="as CSV, safe for a spreadsheet")
 @options.verbose
 @click.pass_obj
 def show(
     call: Call,
+    /,
     subject: str,
     days: DayOptions,
     times: TimeOptions,
     lake: options.LakeOptions,
     cluster: str | None,
-    rows: RowOptions,
+    queue: Queue | None,
+    limit: int,
     *,
     as_json: bool,
     as_csv: bool,
     verbose: bool,  # noqa: ARG001 - main reads it from the words
+    **named: str | bool | None,
 ) -> None:
-    """Ask, and print the answer."""
+    """Ask, and print the answer; `named` has the options of `NAMES` and `FLAGS`."""
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other; give one of them")
     where = lake_of(call, "show", _PACKAGES, lake, cluster)
     if subject == NIGHT:
-        if as_csv or times.given or rows != RowOptions():
+        if as_csv or times.given or queue or limit != _MOST or any(named.values()):
             raise UsageError("show night takes days, lake and --json alone; leave the others out")
         print(_night(where, days, as_json=as_json))
         return
@@ -145,15 +103,43 @@ def show(
     from jobs.answers.questions import QUESTIONS
     from jobs.answers.show import Narrowed, ask
 
-    equal = rows.equal(subject, QUESTIONS[subject].narrowed_by)
+    equal = _equal(subject, QUESTIONS[subject].narrowed_by, named, queue)
     published = opened(where, days, times)
     first, last = times.span(days)
     instants = times.instants(first or published.days[0], last or published.days[-1])
-    answer = ask(published, subject, Narrowed(equal, limit=rows.limit, **vars(instants)), where.owners)
+    answer = ask(published, subject, Narrowed(equal, limit=limit, **vars(instants)), where.owners)
     form = forms.as_json if as_json else forms.as_csv if as_csv else forms.as_text
     if answer.not_given and form is not forms.as_text:  # the text has it already
         sys.stderr.write(f"faultline: {answer.not_given}\n")
     print(form(answer))
+
+
+def _equal(
+    subject: str, narrowed_by: Mapping[str, str], named: Mapping[str, str | bool | None], queue: Queue | None
+) -> dict[str, object]:
+    """Column to the value that it must equal.
+
+    Args:
+        subject: one of `SUBJECTS`.
+        narrowed_by: the options it takes, to their columns.
+        named: values of the options of `NAMES` and `FLAGS`.
+        queue: value of `--queue`.
+
+    Raises:
+        UsageError: an option that the subject does not take.
+    """
+    given = {name: value for name, value in named.items() if value not in {None, False}}
+    for name in given:
+        if name not in narrowed_by:
+            takes = ", ".join(f"--{option}" for option in narrowed_by)
+            raise UsageError(f"--{name} does not narrow {subject}; use {takes}")
+    equal: dict[str, object] = {narrowed_by[name]: value for name, value in given.items()}
+    if queue is not None:
+        if subject not in _HAVE_QUEUES:
+            raise UsageError(f"--queue does not narrow {subject}; leave it out")
+        equal |= {} if queue.broker_name is None else {"broker_name": queue.broker_name}
+        equal["queue_id"] = queue.queue_id
+    return equal
 
 
 def _night(where: Where, days: DayOptions, *, as_json: bool) -> str:

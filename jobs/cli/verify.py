@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import click
 
@@ -18,7 +18,6 @@ from jobs.text.progress import Progress
 from jobs.text.redaction import redacted
 from jobs.text.terminal import one_line
 
-_DOES = "how well the replay from sends agrees with what clients wrote themselves"
 _IN_FULL = """\
 Replay published days once more from sends alone, for the producers whose client wrote what it decided, and compare:
 with fault item updates in the lake, and with the lines that clients from 5.1.4 on write into their log. Publishes
@@ -27,18 +26,12 @@ replay_checks: per producer, or log, and broker what agrees, what is missed or e
 _INPUT = "input (a PATH is a file, a folder or a glob)"
 
 
-@dataclass(frozen=True)
-class HowOptions:
-    """How to answer; `fail_on` are conditions that fail the command with exit code 7."""
-
-    break_lock: bool = False
-    wait_minutes: int = 0
-    as_json: bool = False
-    fail_on: tuple[Condition, ...] = ()
-    verbose: bool = False
-
-
-@click.command("verify", cls=Command, short_help=_DOES, help=_IN_FULL)
+@click.command(
+    "verify",
+    cls=Command,
+    short_help="how well the replay from sends agrees with what clients wrote themselves",
+    help=_IN_FULL,
+)
 @options.days("the samples' own day, else yesterday")
 @options.gathered(
     "inputs",
@@ -54,29 +47,34 @@ class HowOptions:
 )
 @options.lake()
 @options.one_cluster("compared", "; lines of client logs are of it")
-@options.gathered(
-    "how",
-    HowOptions,
-    options.break_lock,
-    options.wait,
-    options.as_json("print the summary as JSON"),
-    options.option(
-        "--fail-on",
-        type=DIFFERENCE,
-        multiple=True,
-        metavar="CONDITION",
-        help=f"exit 7 when there is one, or with >N more than N: {', '.join(OF_VERIFY)}; repeatable",
-    ),
-    options.verbose,
+@options.break_lock
+@options.wait
+@options.as_json("print the summary as JSON")
+@options.option(
+    "--fail-on",
+    type=DIFFERENCE,
+    multiple=True,
+    metavar="CONDITION",
+    help=f"exit 7 when there is one, or with >N more than N: {', '.join(OF_VERIFY)}; repeatable",
 )
+@options.verbose
 @click.pass_obj
 def verify(
-    call: Call, days: DayOptions, inputs: options.InputOptions, lake: options.LakeOptions, how: HowOptions
+    call: Call,
+    days: DayOptions,
+    inputs: options.InputOptions,
+    lake: options.LakeOptions,
+    wait_minutes: int,
+    fail_on: tuple[Condition, ...],
+    *,
+    break_lock: bool,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     """Compare the days, print how they agree, and fail if a condition holds."""
     settings = call.settings_for_spark(lake, inputs)
     dates, why = run_days(days, settings, call.utc_day())
-    run = call.run("verify", dates, break_lock=how.break_lock, wait_minutes=how.wait_minutes)
+    run = call.run("verify", dates, break_lock=break_lock, wait_minutes=wait_minutes)
     print(f"faultline verify: {span_text(dates)} ({why}), lake {one_line(redacted(settings.lake))}", file=sys.stderr)
     from jobs.spark.session import running
     from jobs.spark.store_jars import check_stores
@@ -85,10 +83,10 @@ def verify(
     from jobs.verify.summary_text import verify_text
 
     progress = Progress()
-    with running(settings, progress, verbose=how.verbose) as spark:
+    with running(settings, progress, verbose=verbose) as spark:
         check_stores(spark, settings.inputs.client_logs.path)
         result = run_verify(spark, settings, run, progress, cluster=lake.run_cluster)
         with progress.step("reading the answers"):
             summary = summarize_verify(spark, settings, result)
-    print(json.dumps(asdict(summary), indent=1) if how.as_json else verify_text(summary))
-    check_differences(how.fail_on, differing=summary.differing, unexplained=summary.causes.get("UNEXPLAINED", 0))
+    print(json.dumps(asdict(summary), indent=1) if as_json else verify_text(summary))
+    check_differences(fail_on, differing=summary.differing, unexplained=summary.causes.get("UNEXPLAINED", 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # they import Spark
     from jobs.runs.run import Run
     from jobs.what_if.requested_policies import RequestedPolicies
 
-_DOES = "what other policies would have done with published days"
 _IN_FULL = """\
 Replay published days of sends under other policies, all in one pass: released profiles, ladders of your own, sweeps.
 Every producer is replayed, with its switch on or off. Publishes policy_outcomes. A log cannot show how the other
@@ -34,121 +33,93 @@ elsewhere.
 _POLICIES = "policies (default: AS_RUN and every released profile)"
 
 
-@dataclass(frozen=True)
-class PolicyOptions:
-    """The policies to replay.
-
-    Attributes:
-        policies: names of released profiles, or AS_RUN.
-        ladders: own arrays, as texts.
-        sweeps: profiles times factors, as texts.
-    """
-
-    policies: tuple[str, ...] = ()
-    ladders: tuple[str, ...] = ()
-    sweeps: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class AnswerOptions:
-    """How to answer; `picture` is an HTML file to write as well."""
-
-    picture: str | None = None
-    break_lock: bool = False
-    wait_minutes: int = 0
-    as_json: bool = False
-    verbose: bool = False
-
-
-@click.command("what-if", cls=Command, short_help=_DOES, help=_IN_FULL)
+@click.command(
+    "what-if", cls=Command, short_help="what other policies would have done with published days", help=_IN_FULL
+)
 @options.days("the samples' own day, else yesterday")
 @options.lake()
 @options.one_cluster("replayed")
-@options.gathered(
+@options.option(
+    "--policy",
     "policies",
-    PolicyOptions,
-    options.option(
-        "--policy",
-        "policies",
-        multiple=True,
-        metavar="NAME",
-        section=_POLICIES,
-        help="P1 to P5, or AS_RUN: each producer as it is, its switch on; repeatable",
-    ),
-    options.option(
-        "--ladder",
-        "ladders",
-        multiple=True,
-        metavar="NAME=FLOORS/ISOLATIONS[@P]",
-        section=_POLICIES,
-        help="own arrays, ms: short=550,2000/1000,5000@P5; repeatable",
-    ),
-    options.option(
-        "--sweep",
-        "sweeps",
-        multiple=True,
-        metavar="P/FACTORS/FACTORS",
-        section=_POLICIES,
-        help="a profile, its floors and isolations times each: P5/0.5,1,2/1,2,4",
-    ),
+    multiple=True,
+    metavar="NAME",
+    section=_POLICIES,
+    help="P1 to P5, or AS_RUN: each producer as it is, its switch on; repeatable",
 )
-@options.gathered(
-    "how",
-    AnswerOptions,
-    options.option(
-        "--picture", type=FILE, metavar="FILE.html", help="bad sends avoided against good ones steered away"
-    ),
-    options.break_lock,
-    options.wait,
-    options.as_json("print the summary as JSON"),
-    options.verbose,
+@options.option(
+    "--ladder",
+    "ladders",
+    multiple=True,
+    metavar="NAME=FLOORS/ISOLATIONS[@P]",
+    section=_POLICIES,
+    help="own arrays, ms: short=550,2000/1000,5000@P5; repeatable",
 )
+@options.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="P/FACTORS/FACTORS",
+    section=_POLICIES,
+    help="a profile, its floors and isolations times each: P5/0.5,1,2/1,2,4",
+)
+@options.option("--picture", type=FILE, metavar="FILE.html", help="bad sends avoided against good ones steered away")
+@options.break_lock
+@options.wait
+@options.as_json("print the summary as JSON")
+@options.verbose
 @click.pass_obj
 def what_if(
-    call: Call, days: DayOptions, lake: options.LakeOptions, policies: PolicyOptions, how: AnswerOptions
+    call: Call,
+    days: DayOptions,
+    lake: options.LakeOptions,
+    policies: tuple[str, ...],
+    ladders: tuple[str, ...],
+    sweeps: tuple[str, ...],
+    picture: str | None,
+    wait_minutes: int,
+    *,
+    break_lock: bool,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     """Replay the days and print what the policies would have done."""
-    settings = call.settings_for_spark(lake)
-    dates, why = run_days(days, settings, call.utc_day())
-    requested = asked_by(policies, how)
-    where = one_line(redacted(settings.lake))
-    what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
-    print(f"faultline what-if: {what}", file=sys.stderr)
-    run = call.run("what-if", dates, break_lock=how.break_lock, wait_minutes=how.wait_minutes)
-    print(what_if_answer(how, settings, run, requested, cluster=lake.run_cluster))
-
-
-def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
-    """The policies that the options ask for.
-
-    Raises:
-        FaultlineError: one of its subclasses; nothing has started yet.
-    """
     from jobs.settings.client_profiles import released_profiles
     from jobs.what_if.picture import check_picture
     from jobs.what_if.requested_policies import requested_policies
 
-    if how.picture is not None:
-        check_picture(Path(how.picture))
-    return requested_policies(
-        released_profiles(),
-        names=policies.policies,
-        ladders=policies.ladders,
-        sweeps=policies.sweeps,
-    )
+    settings = call.settings_for_spark(lake)
+    dates, why = run_days(days, settings, call.utc_day())
+    if picture is not None:
+        check_picture(Path(picture))
+    requested = requested_policies(released_profiles(), names=policies, ladders=ladders, sweeps=sweeps)
+    where = one_line(redacted(settings.lake))
+    what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
+    print(f"faultline what-if: {what}", file=sys.stderr)
+    run = call.run("what-if", dates, break_lock=break_lock, wait_minutes=wait_minutes)
+    print(what_if_answer(settings, run, requested, picture, cluster=lake.run_cluster, as_json=as_json, verbose=verbose))
 
 
 def what_if_answer(
-    how: AnswerOptions, settings: Settings, run: Run, requested: RequestedPolicies, *, cluster: str | None = None
+    settings: Settings,
+    run: Run,
+    requested: RequestedPolicies,
+    picture: str | None,
+    *,
+    cluster: str | None,
+    as_json: bool,
+    verbose: bool,
 ) -> str:
     """Run, publish and return the answer as text or JSON; also write the picture, if asked for.
 
     Args:
-        how: the command's own options.
         settings: all settings.
         run: what runs.
         requested: the policies.
+        picture: HTML file to write as well.
         cluster: the only one whose days are replayed, if an option names one.
+        as_json: JSON instead of text.
+        verbose: show what Spark logs.
 
     Raises:
         FaultlineError: one of its subclasses.
@@ -160,10 +131,10 @@ def what_if_answer(
     from jobs.what_if.summary_text import what_if_text
 
     progress = Progress()
-    with running(settings, progress, verbose=how.verbose) as spark:
+    with running(settings, progress, verbose=verbose) as spark:
         clusters = run_what_if(spark, settings, run, requested, progress, cluster=cluster)
         with progress.step("reading the answers"):
             summary = summarize_what_if(spark, settings, run, clusters)
-        if how.picture is not None:
-            write_picture(summary, Path(how.picture))
-        return json.dumps(asdict(summary), indent=1) if how.as_json else what_if_text(summary)
+        if picture is not None:
+            write_picture(summary, Path(picture))
+        return json.dumps(asdict(summary), indent=1) if as_json else what_if_text(summary)

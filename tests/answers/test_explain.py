@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jobs.cli import main as cli
-from jobs.cli.explain import SUBJECTS, WhichOne
+from jobs.cli.explain import SUBJECTS, explain
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     FAULT_ITEM_CHANGES,
@@ -303,4 +303,6 @@ def test_the_help_names_what_it_explains(capsys: pytest.CaptureFixture[str]) -> 
     said = " ".join(capsys.readouterr().out.split())
     for subject, question in SUBJECTS.items():
         assert f"{subject} {question}" in said
-    assert [f"--{name}" for name in vars(WhichOne()) if f"--{name} " not in said] == []
+    names = [name for param in explain.params for name in param.opts if name.startswith("--")]
+    assert {"--producer", "--queue", "--sends"} <= {*names}
+    assert [name for name in names if f"{name} " not in said] == []
