@@ -82,19 +82,15 @@ def check_conditions(conditions: Sequence[Condition], nights: Sequence[Digest] |
         counts["missing-producer"] += len(night.missing_producers)
         counts.update(night.severities)
         counts.update(night.kinds)
-    _check(conditions, counts)
+    check_counts(conditions, counts)
 
 
-def check_differences(conditions: Sequence[Condition], *, differing: int, unexplained: int) -> None:
-    """Fail if a condition of `faultline verify` holds; its table stays published.
+def check_counts(conditions: Sequence[Condition], counts: Mapping[str, int]) -> None:
+    """Fail if a condition holds; the tables stay published.
 
     Raises:
         ConditionMetError: naming each condition that held and its count.
     """
-    _check(conditions, {"differing": differing, "unexplained": unexplained})
-
-
-def _check(conditions: Sequence[Condition], counts: Mapping[str, int]) -> None:
     met = [
         f"{condition.what} {counts[condition.what]}"
         for condition in conditions

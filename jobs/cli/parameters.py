@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from jobs.cli.fail_on import OF_VERIFY, WORDS, Condition, parse_condition
+from jobs.cli.fail_on import OF_VERIFY, WORDS, parse_condition
 from jobs.cli.times import DAY_MS, Time, day_of, start_ms
 from jobs.errors import UsageError
 from jobs.text.nearest import did_you_mean
@@ -21,8 +22,7 @@ _MS = dt.timedelta(milliseconds=1)
 _END_OF_DAY = re.compile(r"24:00(:00(\.0{1,6})?)?Z?")
 _MOST_DIGITS = 9
 
-_Param = click.Parameter | None
-_Context = click.Context | None
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -32,111 +32,31 @@ class Queue:
     queue_id: int
     broker_name: str | None = None
 
-    @property
-    def columns(self) -> Mapping[str, object]:
-        """Column to the value that it must equal."""
-        broker = {} if self.broker_name is None else {"broker_name": self.broker_name}
-        return {**broker, "queue_id": self.queue_id}
 
+class Parsed(click.ParamType[Value]):
+    """A value that a function reads from its text."""
 
-class DayType(click.ParamType[dt.date]):
-    """A day such as 2026-11-21."""
+    def __init__(self, name: str, read: Callable[[str], Value], what: str = "") -> None:
+        """`what` is expected, and how to write it, for a text at which `read` raises a ValueError."""
+        self.name, self._read, self._what = name, read, what
 
-    name = "day"
-
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> dt.date:  # noqa: ARG002 - click's signature
-        """Read a day.
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Value:  # noqa: ARG002
+        """Read it.
 
         Raises:
             UsageError: it is invalid.
         """
         try:
-            return dt.date.fromisoformat(value)
+            return self._read(f"{value}")
         except ValueError:
-            raise UsageError(f"{_name(param)}{value!r} is not a date; write it like 2026-11-21") from None
-
-
-class TimeType(click.ParamType[Time]):
-    """A time such as 2026-11-21T00:26:51Z, or 00:26:51 of the day asked about; UTC without a zone."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> Time:  # noqa: ARG002 - click's signature
-        """Read a time.
-
-        Raises:
-            UsageError: it is invalid.
-        """
-        if _END_OF_DAY.fullmatch(value):
-            return Time(value, None, DAY_MS)
-        try:
-            at = _read_time(value)
-        except ValueError:
-            form = "write it like 2026-11-21T00:26:51Z, or 00:26:51 with --date"
-            raise UsageError(f"{_name(param)}{value!r} is not a time; {form}") from None
-        if isinstance(at, dt.time):
-            return Time(value, None, (dt.datetime.combine(_EPOCH, at, dt.UTC) - _EPOCH) // _MS)
-        at_ms = (at - _EPOCH) // _MS
-        return Time(value, day_of(at_ms), at_ms - start_ms(day_of(at_ms)))
-
-
-class QueueType(click.ParamType[Queue]):
-    """A queue such as broker-a:3, or 3 for queue 3 of every broker."""
-
-    name = "queue"
-
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> Queue:  # noqa: ARG002 - click's signature
-        """Read a queue; a broker's name may hold a colon.
-
-        Raises:
-            UsageError: it is invalid.
-        """
-        broker, colon, number = value.rpartition(":")
-        is_of_broker = bool(colon and broker)
-        queue = number if is_of_broker else value
-        if not _is_count(queue):
-            raise UsageError(f"--queue {value!r} is not a queue; write it like broker-a:3")
-        return Queue(int(queue), broker if is_of_broker else None)
-
-
-class LimitType(click.ParamType[int]):
-    """A number of rows; 0 for all."""
-
-    name = "limit"
-
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> int:  # noqa: ARG002 - click's signature
-        """Read a limit.
-
-        Raises:
-            UsageError: it is invalid.
-        """
-        if not _is_count(f"{value}"):
-            raise UsageError(f"--limit {value!r} is not a number of rows; give 0 for all")
-        return int(value)
-
-
-class ConditionType(click.ParamType[Condition]):
-    """A condition of `--fail-on`."""
-
-    name = "condition"
-
-    def __init__(self, words: Sequence[str]) -> None:
-        """Take the words that a condition may use."""
-        self._words = words
-
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> Condition:  # noqa: ARG002 - click's signature
-        """Read a condition.
-
-        Raises:
-            UsageError: it is invalid.
-        """
-        return parse_condition(value, self._words)
+            option = f"{param.opts[0]} " if param else ""
+            raise UsageError(f"{option}{value!r} is not {self._what}") from None
 
 
 class Word(click.Choice[str]):
     """One of a few words."""
 
-    def get_invalid_choice_message(self, value: Any, ctx: _Context) -> str:  # noqa: ARG002 - click's signature
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ARG002
         """Name the nearest word, and all of them."""
         words = [f"{choice}" for choice in self.choices]
         return f"{value!r} is none of {', '.join(words)}{did_you_mean(value, words)}"
@@ -148,40 +68,54 @@ class PathText(click.ParamType[str]):
     def __init__(self, completed_as: str = "file") -> None:
         self.name = completed_as
 
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> str:  # noqa: ARG002 - click's signature
-        """Keep it as it is; whether it exists is checked when it is opened."""
-        return str(value)
-
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Leave it to the shell: `file`, or `dir` for folders only."""
         return [CompletionItem(incomplete, type=self.name)]
 
 
-DAY, TIME, QUEUE, LIMIT = DayType(), TimeType(), QueueType(), LimitType()
-CONDITION, DIFFERENCE = ConditionType(WORDS), ConditionType(OF_VERIFY)
-FILE, FOLDER = PathText("file"), PathText("dir")
-
-
-def _name(param: _Param) -> str:
-    """Name of the option and a blank."""
-    return f"{param.opts[0]} " if param else ""
-
-
-def _read_time(text: str) -> dt.datetime | dt.time:
-    """A time with its zone, UTC by default; without a date a time of day, UTC.
+def _time(text: str) -> Time:
+    """A time such as 2026-11-21T00:26:51Z, or 00:26:51 of the day asked about; UTC without a zone.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it is invalid.
     """
+    if _END_OF_DAY.fullmatch(text):
+        return Time(text, None, DAY_MS)
     if re.match(r"\d\d:", text):
         time = dt.time.fromisoformat(text)
         if time.utcoffset():
             raise ValueError(text)
-        return time.replace(tzinfo=None)
+        return Time(text, None, (dt.datetime.combine(_EPOCH, time, dt.UTC) - _EPOCH) // _MS)
     at = dt.datetime.fromisoformat(text)
-    return at.replace(tzinfo=dt.UTC) if at.tzinfo is None else at
+    at_ms = ((at if at.tzinfo else at.replace(tzinfo=dt.UTC)) - _EPOCH) // _MS
+    return Time(text, day_of(at_ms), at_ms - start_ms(day_of(at_ms)))
 
 
-def _is_count(text: str) -> bool:
-    """Whether it is a decimal number that fits a Java int."""
-    return text.isdecimal() and len(text) <= _MOST_DIGITS
+def _queue(text: str) -> Queue:
+    """A queue such as broker-a:3, or 3 for queue 3 of every broker; a broker's name may hold a colon.
+
+    Raises:
+        ValueError: it is invalid.
+    """
+    broker, _, number = text.rpartition(":")
+    return Queue(_count(number if broker else text), broker or None)
+
+
+def _count(text: str) -> int:
+    """A decimal number that fits a Java int.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise ValueError(text)
+    return int(text)
+
+
+DAY = Parsed("day", dt.date.fromisoformat, "a date; write it like 2026-11-21")
+TIME = Parsed("time", _time, "a time; write it like 2026-11-21T00:26:51Z, or 00:26:51 with --date")
+QUEUE = Parsed("queue", _queue, "a queue; write it like broker-a:3")
+LIMIT = Parsed("limit", _count, "a number of rows; give 0 for all")
+CONDITION = Parsed("condition", partial(parse_condition, known=WORDS))
+DIFFERENCE = Parsed("condition", partial(parse_condition, known=OF_VERIFY))
+FILE, FOLDER = PathText("file"), PathText("dir")

@@ -12,7 +12,7 @@ from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command
 from jobs.cli.days import DayOptions, run_days, span_text
-from jobs.cli.fail_on import OF_VERIFY, Condition, check_differences
+from jobs.cli.fail_on import OF_VERIFY, Condition, check_counts
 from jobs.cli.parameters import DIFFERENCE, FILE
 from jobs.text.progress import Progress
 from jobs.text.redaction import redacted
@@ -89,4 +89,4 @@ def verify(
         with progress.step("reading the answers"):
             summary = summarize_verify(spark, settings, result)
     print(json.dumps(asdict(summary), indent=1) if as_json else verify_text(summary))
-    check_differences(fail_on, differing=summary.differing, unexplained=summary.causes.get("UNEXPLAINED", 0))
+    check_counts(fail_on, {"differing": summary.differing, "unexplained": summary.causes.get("UNEXPLAINED", 0)})

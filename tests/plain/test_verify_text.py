@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from jobs.cli.fail_on import OF_VERIFY, check_differences, parse_condition
+from jobs.cli.fail_on import OF_VERIFY, check_counts, parse_condition
 from jobs.errors import ConditionMetError, UsageError
 from jobs.tables import REPLAY_CHECKS
 from jobs.verify.summary import Item, VerifySummary
@@ -74,9 +74,9 @@ def test_what_has_no_effect_does_not_differ() -> None:
 
 def test_conditions() -> None:
     asked = [parse_condition(text, OF_VERIFY) for text in ("differing>3", "Unexplained")]
-    check_differences(asked, differing=3, unexplained=0)
+    check_counts(asked, {"differing": 3, "unexplained": 0})
     with pytest.raises(ConditionMetError, match="held: differing 4, unexplained 1; the tables are published"):
-        check_differences(asked, differing=4, unexplained=1)
+        check_counts(asked, {"differing": 4, "unexplained": 1})
     with pytest.raises(
         UsageError, match=r"not a condition \(did you mean 'unexplained'\?\); give differing, unexplained, or"
     ):
