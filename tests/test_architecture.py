@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "jobs.errors": {"jobs.text"},
     "jobs.settings": {"jobs.errors", "jobs.uri", "udfs"},
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.tables", "jobs.text"},
-    "jobs.answers": {"jobs.errors", "jobs.kinds", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
+    "jobs.answers": {"jobs.errors", "jobs.intervals", "jobs.kinds", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.check": {"jobs.answers", "jobs.errors", "jobs.settings", "jobs.sources", "jobs.text", "jobs.uri", "udfs"},
     "jobs.lake": {"jobs.errors", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri"},

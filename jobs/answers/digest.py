@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -19,6 +19,7 @@ from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, unsure_days
 from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, gravest_events, read_groups, troubled_groups
 from jobs.answers.words import unsure_text
+from jobs.intervals.of_lists import grouped
 from jobs.kinds import GroupCause, Severity
 from jobs.tables import (
     BROKER_WINDOWS,
@@ -195,8 +196,7 @@ def _per_group(isolating: pa.Table) -> pa.Table:
 
 def _longest(rows: pa.Table, name: str) -> list[dict[str, Any]]:
     order = [("isolated_ms", "descending"), (name, "ascending"), ("producer_group", "ascending")]
-    found: list[dict[str, Any]] = rows.sort_by(order).slice(0, MOST).to_pylist()
-    return found
+    return list(rows.sort_by(order).slice(0, MOST).to_pylist())
 
 
 def _missing(published: Published, producers: pa.Table) -> list[str]:
@@ -218,11 +218,8 @@ def _event(event: Event) -> dict[str, Any]:
 
 def _kinds(findings: Sequence[Mapping[str, Any]]) -> list[Kind]:
     """Findings, the gravest first, by kind."""
-    of_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for finding in findings:
-        of_kind[finding["kind"]].append(finding)
     kinds = []
-    for kind, found in of_kind.items():
+    for kind, found in grouped(findings, lambda finding: str(finding["kind"])).items():
         counts = Counter(row["severity"] for row in found)
         critical, warning, info = (counts[severity] for severity in Severity)
         kinds.append(Kind(kind, critical, warning, info, worst=found[0]["sentence"]))

@@ -75,14 +75,12 @@ def _headline(night: Digest) -> str:
 
 
 def _costs(night: Digest) -> str:
-    if not night.costs:
-        return ""
     rows = [
         [group_name(cost["producer_group"], night.owners), *(f"{cost[name]:,}" for name in ("lost", "saved", "slow"))]
         for cost in night.costs[:_FEW]
     ]
-    table = grid(["group", "lost", "saved by a retry", "slow"], rows)
-    return f"What it cost: sends by producer group{_of_all(rows, len(night.costs))}\n{table}"
+    title = f"What it cost: sends by producer group{_of_all(rows, len(night.costs))}"
+    return _table(title, ["group", "lost", "saved by a retry", "slow"], rows)
 
 
 def _events(night: Digest) -> str:
@@ -140,8 +138,6 @@ def _findings(night: Digest) -> str:
 
 
 def _brokers(night: Digest) -> str:
-    if not night.brokers:
-        return ""
     rows = [
         [
             safe(broker["broker_name"]),
@@ -152,16 +148,12 @@ def _brokers(night: Digest) -> str:
         ]
         for broker in night.brokers[:MOST]
     ]
-    more = _of_all(rows, night.broker_count)
-    return f"Brokers{more}\n" + grid(
-        ["broker", "sends", "failures", "isolated (sum over producers)", "by producers"], rows
-    )
+    header = ["broker", "sends", "failures", "isolated (sum over producers)", "by producers"]
+    return _table(f"Brokers{_of_all(rows, night.broker_count)}", header, rows)
 
 
 def _producers(night: Digest) -> str:
     """The producers, or their groups if a night has many client ids."""
-    if not night.producers:
-        return ""
     isolations, isolating = night.counts["isolations"], night.counts["isolating_producers"]
     count = f"{isolating:,} of {night.producer_count:,}, {isolations:,} isolations"
     if night.producer_group_count < isolating > MOST:
@@ -174,8 +166,8 @@ def _producers(night: Digest) -> str:
             ]
             for group in night.producer_groups
         ]
-        table = grid(["group", "producers", "isolated (sum over brokers)", "isolations"], rows)
-        return f"Producer groups that isolated longest (producers: {count})\n{table}"
+        header = ["group", "producers", "isolated (sum over brokers)", "isolations"]
+        return _table(f"Producer groups that isolated longest (producers: {count})", header, rows)
     rows = [
         [
             group_name(producer["producer_group"], night.owners),
@@ -188,12 +180,10 @@ def _producers(night: Digest) -> str:
         for producer in night.producers[:_FEW]
     ]
     header = ["group", "host", "client", "isolated (sum over brokers)", "isolations", "client id"]
-    return f"Producers that isolated longest ({count})\n{grid(header, rows)}"
+    return _table(f"Producers that isolated longest ({count})", header, rows)
 
 
 def _groups(night: Digest) -> str:
-    if not night.groups:
-        return ""
     rows = [
         [
             group_name(group.consumer_group, night.owners),
@@ -202,9 +192,13 @@ def _groups(night: Digest) -> str:
         ]
         for group in night.groups[:_FEW]
     ]
-    owned = "without right owner (sum over queues)"
-    header = ["group", owned, "events", "rebalances", "queues moved", "needed", "findings"]
-    return f"Consumer groups{_of_all(rows, night.group_count)}\n{grid(header, rows)}"
+    header = ["group", "without right owner (sum over queues)", "events", "rebalances", "queues moved", "needed"]
+    return _table(f"Consumer groups{_of_all(rows, night.group_count)}", [*header, "findings"], rows)
+
+
+def _table(title: str, header: list[str], rows: list[list[str]]) -> str:
+    """A table under its title; nothing without rows."""
+    return f"{title}\n{grid(header, rows)}" if rows else ""
 
 
 def _of_all(rows: Sequence[object], count: int) -> str:
@@ -212,20 +206,16 @@ def _of_all(rows: Sequence[object], count: int) -> str:
 
 
 def _group_events(night: Digest) -> str:
-    if not night.group_events:
-        return ""
     rows = [[clock_time(event["start_ms"]), one_line(event["sentence"])] for event in night.group_events[:_FEW]]
-    head = f"Events of consumer groups, UTC{_of_all(rows, night.counts['group_events'])}"
-    return f"{head}\n" + grid(["at", "in words"], rows)
+    title = f"Events of consumer groups, UTC{_of_all(rows, night.counts['group_events'])}"
+    return _table(title, ["at", "in words"], rows)
 
 
 def _group_findings(night: Digest) -> str:
-    if not night.group_findings:
-        return ""
     rows = [
         [f"{finding.count:,}", finding.kind, one_line(finding.sentence)] for finding in night.group_findings[:_FEWEST]
     ]
-    return "Other findings about groups, the longest of each kind\n" + grid(["times", "kind", "in words"], rows)
+    return _table("Other findings about groups, the longest of each kind", ["times", "kind", "in words"], rows)
 
 
 def _notes(night: Digest) -> str:

@@ -151,8 +151,7 @@ def _longest_of(event: Event, isolations: pa.Table) -> list[dict[str, Any]]:
     too_long = own.filter(pc.field("producer_group").isin(pa.array(groups, pa.string())))
     chosen = too_long if too_long.num_rows else own
     until = pc.min_element_wise(chosen["counted_until_ms"], pa.scalar(event.row["avoided_until_ms"]))
-    rows: list[dict[str, Any]] = chosen.append_column("until_ms", until).sort_by(_LONGEST)[:1].to_pylist()
-    return rows
+    return list(chosen.append_column("until_ms", until).sort_by(_LONGEST)[:1].to_pylist())
 
 
 def _meanwhile(row: Mapping[str, Any]) -> pc.Expression:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from jobs.answers.published import Published
 from jobs.answers.words import clock_time, safe_cell
 from jobs.errors import InputMissingError
+from jobs.intervals.of_lists import grouped
 from jobs.kinds import Source
 from jobs.tables import (
     ALLOCATION_FINDINGS,
@@ -135,9 +136,7 @@ def queue_owners(
         InputMissingError: nothing is known of the queue then.
     """
     members = sorted(rows[GROUP_MEMBERS.name], key=lambda row: str(row["broker_name"]))
-    of_views: dict[str | None, list[Row]] = {}
-    for row in rows[QUEUE_ALLOCATION.name]:
-        of_views.setdefault(row["view_broker_name"], []).append(row)
+    of_views = grouped(rows[QUEUE_ALLOCATION.name], lambda row: row["view_broker_name"])
     found = (_view(name, of_view, members, topic, queue) for name, of_view in of_views.items())
     views = sorted((view for view in found if view is not None), key=lambda view: str(view.broker_name))
     held = [row for row in rows[QUEUE_OWNERSHIP.name] if _is_of(row, queue)]
@@ -219,8 +218,7 @@ def queue_at(published: Published, group: str, topic: str, queue: Queue, at_ms: 
     then = (pc.field("start_ms") <= at_ms) & (pc.field("end_ms") > at_ms)
 
     def read(table: Table, where: pc.Expression) -> list[Row]:
-        found: list[Row] = published.rows(table, table.schema.fieldNames(), where).to_pylist()
-        return found
+        return list(published.rows(table, table.schema.fieldNames(), where).to_pylist())
 
     rows = {
         GROUP_MEMBERS.name: read(GROUP_MEMBERS, of_group & then),

@@ -78,14 +78,16 @@ def consumer_groups(published: Published) -> Groups:
     kinds, events = finding_kinds(rows.findings), gravest_events(rows.events)
     drawn = [_ownership(published, group.consumer_group, rows.rebalances) for group in groups[:MOST_DRAWN]]
     not_drawn = [sentence for ownership in drawn for sentence in ownership.not_drawn]
-    if len(groups) > MOST_DRAWN:
-        not_drawn.append(f"who owned the queues of {counted(len(groups) - MOST_DRAWN, 'group')} with less trouble")
-    if len(groups) > MOST_GROUPS:
-        not_drawn.append(f"{counted(len(groups) - MOST_GROUPS, 'group')} beyond the {MOST_GROUPS} with most trouble")
-    if len(events) > MOST_CHANGES:
-        not_drawn.append(f"{counted(len(events) - MOST_CHANGES, 'event')} of groups beyond the {MOST_CHANGES} gravest")
-    if len(kinds) > MOST_FINDINGS:
-        not_drawn.append(f"{counted(len(kinds) - MOST_FINDINGS, 'kind')} of findings about groups, the shortest ones")
+    not_drawn += [
+        sentence.format(counted(len(rows) - most, noun))
+        for rows, most, noun, sentence in (
+            (groups, MOST_DRAWN, "group", "who owned the queues of {} with less trouble"),
+            (groups, MOST_GROUPS, "group", f"{{}} beyond the {MOST_GROUPS} with most trouble"),
+            (events, MOST_CHANGES, "event", f"{{}} of groups beyond the {MOST_CHANGES} gravest"),
+            (kinds, MOST_FINDINGS, "kind", "{} of findings about groups, the shortest ones"),
+        )
+        if len(rows) > most
+    ]
     return Groups(
         tuple(groups[:MOST_GROUPS]),
         tuple(events[:MOST_CHANGES]),

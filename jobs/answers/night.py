@@ -125,7 +125,8 @@ def night(published: Published, nights_before: int = NIGHTS_BEFORE, owners: Mapp
 
     `owners`, group or glob to its owner, stand beside the groups in sentences of findings.
     """
-    before = published.days_before[-nights_before:] if nights_before and published.window is None else ()
+    earlier = [day for day in published.all_days if day < published.days[0]]
+    before = earlier[-nights_before:] if nights_before and published.window is None else ()
     days, group = (*before, *published.days), published.producer_group
     cost = _costs(published, days)
     counts, counts_sends = _days(published, days, cost), group is None or published.window is None

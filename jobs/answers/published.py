@@ -16,6 +16,7 @@ from jobs.answers.days import Span, spans_without
 from jobs.answers.delta_table import NO_OPTIONS, Options, is_lake, is_table, opened, rows_of
 from jobs.answers.window import Window
 from jobs.errors import InputMissingError, LakeError
+from jobs.intervals.of_lists import grouped
 from jobs.tables import RUN_LOG, TABLES, Table
 
 DISPOSITIONS = ("published", "quarantined", "duplicate", "other_day", "other_cluster")
@@ -152,11 +153,6 @@ class Published:
         ends = (*self.days, *(day for gap in self.not_published for day in gap))
         return min(ends), max(ends)
 
-    @cached_property
-    def days_before(self) -> tuple[dt.date, ...]:
-        """Published days before the requested ones, in order."""
-        return tuple(day for day in self.all_days if day < self.days[0])
-
 
 def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
     """Order of the run log: as written; of events at the same time, success comes last."""
@@ -173,14 +169,12 @@ def published_days(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple[
     if not is_lake(root, options):
         raise LakeError(f"{root} is not a lake: it holds no run log; name with --lake what a run of faultline wrote")
     succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
-    found = rows_of(root, RUN_LOG, ("cluster", "event_date"), succeeded, options)
-    runs = found.group_by(["cluster", "event_date"]).aggregate([])
-    days: dict[str, list[dt.date]] = {}
-    for run in runs.to_pylist():
-        days.setdefault(run["cluster"], []).append(run["event_date"])
-    if not days:
+    columns = ["cluster", "event_date"]
+    runs = rows_of(root, RUN_LOG, columns, succeeded, options).group_by(columns).aggregate([])
+    if not runs:
         raise InputMissingError(f"no day is published in {root}; run faultline nightly first")
-    return {cluster: tuple(sorted(of_cluster)) for cluster, of_cluster in sorted(days.items())}
+    of_clusters = grouped(runs.to_pylist(), lambda run: str(run["cluster"]))
+    return {cluster: tuple(sorted(run["event_date"] for run in rows)) for cluster, rows in sorted(of_clusters.items())}
 
 
 def check_tables(root: str, options: Options = NO_OPTIONS) -> None:

@@ -14,6 +14,7 @@ from jobs.answers.causes import cause_words, classes_of
 from jobs.answers.gantt import Bar, interval_words, markup, merged, named
 from jobs.answers.producers import group_name, host_of, producer_name
 from jobs.answers.published import Published
+from jobs.intervals.of_lists import grouped
 from jobs.tables import ISOLATION_INTERVALS
 from jobs.text.terminal import counted, duration
 
@@ -179,9 +180,7 @@ def _key(row: Mapping[str, Any], names: Sequence[str]) -> Key:
 
 def _worst_first(pairs: Sequence[Pair], names: Sequence[str]) -> dict[Key, list[Pair]]:
     """The pairs by a key, the worst sums first."""
-    found: dict[Key, list[Pair]] = {}
-    for pair in pairs:
-        found.setdefault(_key(pair, names), []).append(pair)
+    found = grouped(pairs, lambda pair: _key(pair, names))
     return dict(sorted(found.items(), key=lambda item: (*(-total for total in _sums(item[1])[:2]), item[0])))
 
 
@@ -246,8 +245,7 @@ def _together(isolations: pa.Table, names: Sequence[str]) -> list[dict[str, Any]
         .aggregate([("start_ms", "min"), ("end_ms", "max"), ("client_id", "count_distinct"), ([], "count_all")])
     )
     named_as = {"start_ms_min": "start_ms", "end_ms_max": "end_ms", "client_id_count_distinct": "producers"}
-    together: list[dict[str, Any]] = found.rename_columns(named_as | {"count_all": "isolations"}).to_pylist()
-    return together
+    return list(found.rename_columns(named_as | {"count_all": "isolations"}).to_pylist())
 
 
 def _not_drawn(pairs: Sequence[Pair], chosen: Sequence[Pair], empty: int, drawn: int, bars: int) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.answers.published import Published
 from jobs.answers.window import Window
+from jobs.intervals.of_lists import grouped, joined
 from jobs.kinds import GroupKind
 from jobs.tables import ALLOCATION_FINDINGS, GROUP_EVENTS, QUEUE_ALLOCATION, REBALANCES
 from udfs.strategy import RETRY_TOPIC
@@ -87,35 +87,34 @@ def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group
         rows: of the published days.
         within: time without the right owner counts as far as it lies in it; None = all of it.
     """
-    events: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    changes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for event in rows.events:
-        events[event["consumer_group"]].append(event)
-    for change in rows.rebalances:
-        changes[change["consumer_group"]].append(change)
-    for finding in rows.findings:
-        if finding["consumer_group"] is not None:
-            found[finding["consumer_group"]].append(finding)
+    events, changes, findings = (
+        grouped(of_kind, lambda row: row["consumer_group"]) for of_kind in (rows.events, rows.rebalances, rows.findings)
+    )
     groups = [
-        Group(
-            name,
-            len(events[name]),
-            len(changes[name]),
-            sum(change["moved"] for change in changes[name]),
-            sum(change["fewest_moves"] for change in changes[name]),
-            len(found[name]),
-            _fault_ms(
-                [
-                    *(finding for finding in found[name] if finding["kind"] in _FAULTS),
-                    *(queue for event in events[name] for queue in event["queues"]),
-                ],
-                within,
-            ),
-        )
-        for name in {*rows.names, *events, *changes, *found}
+        _group(name, events.get(name, []), changes.get(name, []), findings.get(name, []), within)
+        for name in {*rows.names, *events, *changes, *findings}
+        if name is not None
     ]
     return sorted(groups, key=lambda group: (-group.fault_ms, -group.moved, -group.findings, group.consumer_group))
+
+
+def _group(
+    name: str,
+    events: Sequence[Mapping[str, Any]],
+    changes: Sequence[Mapping[str, Any]],
+    findings: Sequence[Mapping[str, Any]],
+    within: Window | None,
+) -> Group:
+    faults = [finding for finding in findings if finding["kind"] in _FAULTS]
+    return Group(
+        name,
+        len(events),
+        len(changes),
+        sum(change["moved"] for change in changes),
+        sum(change["fewest_moves"] for change in changes),
+        len(findings),
+        _fault_ms([*faults, *(queue for event in events for queue in event["queues"])], within),
+    )
 
 
 def gravest_events(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -132,9 +131,10 @@ def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
 
     An event tells of queues; that a group has no consumer for hours, or a topic no route, stands for itself.
     """
-    alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for finding in (row for row in findings if row["event_id"] is None or row["basis"] == "EXPECTED"):
-        alike[finding["consumer_group"], finding["kind"], finding["cause"]].append(finding)
+    alike = grouped(
+        (row for row in findings if row["event_id"] is None or row["basis"] == "EXPECTED"),
+        lambda finding: (finding["consumer_group"], finding["kind"], finding["cause"]),
+    )
     kinds = [
         FindingKind(
             consumer_group=group,
@@ -152,17 +152,10 @@ def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
 
 def _fault_ms(findings: Sequence[Mapping[str, Any]], within: Window | None) -> int:
     """Time × queues that the findings cover; a queue with several findings at a time counts once."""
-    covered = 0
-    until: dict[tuple[Any, ...], int] = {}
-    for finding in sorted(findings, key=lambda finding: finding["start_ms"]):
-        queue = tuple(finding[name] for name in QUEUE)
-        start = max(finding["start_ms"], until.get(queue, finding["start_ms"]))
-        end = max(finding["end_ms"], start)
-        covered += end - start if within is None else within.length_ms(start, end)
-        until[queue] = end
-    return covered
+    of_queues = grouped(findings, lambda finding: tuple(finding[name] for name in QUEUE)).values()
+    spans = (span for rows in of_queues for span in joined((row["start_ms"], row["end_ms"]) for row in rows))
+    return sum(end - start if within is None else within.length_ms(start, end) for start, end in spans)
 
 
 def _length(finding: Mapping[str, Any]) -> int:
-    length: int = finding["end_ms"] - finding["start_ms"]
-    return length
+    return int(finding["end_ms"] - finding["start_ms"])

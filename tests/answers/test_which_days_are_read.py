@@ -33,21 +33,21 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "days", "before"),
+    ("first", "last", "days"),
     [
-        (None, None, (D4,), (D1, D2, D3)),
-        (D2, None, (D2,), (D1,)),
-        (None, D2, (D2,), (D1,)),
-        (D2, D3, (D2, D3), (D1,)),
-        (D1, D4, (D1, D2, D3, D4), ()),
-        (dt.date(2026, 2, 1), dt.date(2027, 1, 1), (D1, D2, D3, D4), ()),
+        (None, None, (D4,)),
+        (D2, None, (D2,)),
+        (None, D2, (D2,)),
+        (D2, D3, (D2, D3)),
+        (D1, D4, (D1, D2, D3, D4)),
+        (dt.date(2026, 2, 1), dt.date(2027, 1, 1), (D1, D2, D3, D4)),
     ],
 )
 def test_the_days_that_are_asked_for(
-    lake: str, first: dt.date | None, last: dt.date | None, days: tuple[dt.date, ...], before: tuple[dt.date, ...]
+    lake: str, first: dt.date | None, last: dt.date | None, days: tuple[dt.date, ...]
 ) -> None:
     found = open_published(lake, None, first, last)
-    assert (found.cluster, found.days, found.days_before, found.all_days) == ("main", days, before, (D1, D2, D3, D4))
+    assert (found.cluster, found.days, found.all_days) == ("main", days, (D1, D2, D3, D4))
 
 
 @pytest.mark.parametrize(
