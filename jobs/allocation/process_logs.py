@@ -129,24 +129,7 @@ def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iter
     written.sort(key=lambda line: tuple(line[name] for name in _ORDER))
     owned_before = [_event(line | {"event": "ADDED"}) for line in opening]
     events = with_drops([_event(line) for line in written], owned_before)
-    day = process_day(events, times_ms, owned_before, named_ms, start_ms, end_ms)
-    for life in day.lifetimes:
-        yield {
-            "kind": "LIFETIME",
-            "consumer_group": life.consumer_group,
-            "client_id": life.client_id,
-            "start_ms": life.lived_from_ms,
-            "end_ms": life.lived_until_ms,
-            "ended": life.ended,
-        }
-    for holding in day.holdings:
-        yield {
-            "kind": "HOLDING",
-            "consumer_group": holding.consumer_group,
-            "client_id": holding.client_id,
-            "start_ms": holding.start_ms,
-            "end_ms": holding.end_ms,
-        } | holding.queue._asdict()
+    yield from process_day(events, times_ms, owned_before, named_ms, start_ms, end_ms)
     for event in events:
         if event.event in {*REFUSALS, "DROPPED"}:
             (broker_name, queue_id), *_ = event.queues
@@ -159,8 +142,6 @@ def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iter
                 "start_ms": event.at_ms,
                 "event": event.event,
             }
-    for from_ms, until_ms in day.silences:
-        yield {"kind": "SILENCE", "start_ms": from_ms, "end_ms": until_ms}
 
 
 def _last_ms(names: pa.RecordBatch) -> Iterator[tuple[str, int]]:

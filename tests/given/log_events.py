@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from jobs.allocation.logs.events import Event
-from jobs.allocation.logs.process_day import ProcessDay, process_day
+from jobs.allocation.logs.process_day import process_day
 
 END_MS = 86_400_000
 
@@ -53,17 +54,22 @@ def walked(
     opening: Sequence[Event] = (),
     idle: Iterable[int] = (),
     named: Mapping[str, int] | None = None,
-) -> ProcessDay:
+) -> list[dict[str, Any]]:
     """The day of a process that wrote these lines, others at the times in `idle`, and last names clients in `named`."""
     times_ms = sorted({*(line.at_ms for line in lines), *idle, *(named or {}).values()})
-    return process_day(lines, times_ms, opening, named or {}, 0, END_MS)
+    return list(process_day(lines, times_ms, opening, named or {}, 0, END_MS))
 
 
-def lifetimes(day: ProcessDay) -> list[tuple[str, int | None, int, bool]]:
+def of_kind(day: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [row for row in day if row["kind"] == kind]
+
+
+def lifetimes(day: Iterable[dict[str, Any]]) -> list[tuple[str, int | None, int, bool]]:
     """Client, start, end and whether it ended, of each."""
-    return [(each.client_id, each.lived_from_ms, each.lived_until_ms, each.ended) for each in day.lifetimes]
+    return [(row["client_id"], row["start_ms"], row["end_ms"], row["ended"]) for row in of_kind(day, "LIFETIME")]
 
 
-def holdings(day: ProcessDay) -> list[tuple[str, int, int, int]]:
+def holdings(day: Iterable[dict[str, Any]]) -> list[tuple[str, int, int, int]]:
     """Client, queue, start and end of each, by client and time."""
-    return sorted((each.client_id, each.queue.queue_id, each.start_ms, each.end_ms) for each in day.holdings)
+    names = ("client_id", "queue_id", "start_ms", "end_ms")
+    return sorted(tuple(row[name] for name in names) for row in of_kind(day, "HOLDING"))

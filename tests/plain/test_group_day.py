@@ -27,7 +27,7 @@ from jobs.allocation.group.known import (
     RoutedBroker,
     Topic,
 )
-from jobs.allocation.group.observed_clients import Connected, Logged, Running
+from jobs.allocation.group.observed_clients import Connected, ObservedClient
 from jobs.allocation.group.ownership import Holding
 from jobs.allocation.group.rebalances import Rebalance
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
@@ -81,7 +81,7 @@ def given_to(day: GroupDay) -> list[tuple[int, int, str | None, bool]]:
 JOINS = GroupFacts(
     member_lists=[members("x", 0, 400, 390), members("xy", 400, 1_000)],
     topics=[topic()],
-    running=[Running(each, "AVG", "4.9.8", None, None, "CLUSTERING") for each in "xy"],
+    running=[ObservedClient(each, "AVG", client_version="4.9.8", message_model="CLUSTERING") for each in "xy"],
     answered=[answer("x", "01", 0, 500), answer("x", "0", 500, 1_000), answer("y", "", 400, 500),
               answer("y", "1", 500, 1_000)],
     answer_gaps=[AnswerGap("x", 10_000)],
@@ -140,8 +140,8 @@ def test_each_table_of_a_day_on_which_a_client_joins() -> None:
     ("shown", "configured", "source"),
     [
         (GroupFacts(connected=[Connected("x", "CLUSTERING", None)]), None, "ASSUMED"),
-        (GroupFacts(logged=[Logged("x", "AVG")]), None, "CLIENT_LOG"),
-        (GroupFacts(running=[Running("x", "AVG", None, None, None, None)]), None, "RUNNING_INFO"),
+        (GroupFacts(logged=[ObservedClient("x", "AVG")]), None, "CLIENT_LOG"),
+        (GroupFacts(running=[ObservedClient("x", "AVG")]), None, "RUNNING_INFO"),
         (GroupFacts(), AVG, "SETTINGS"),
         (GroupFacts(), GroupSettings(), "ASSUMED"),
         (GroupFacts(), None, None),
@@ -299,9 +299,7 @@ def test_a_broker_that_differs_at_noon_is_not_the_history_of_those_that_differ_a
 
 
 def test_of_a_strategy_that_nobody_knows_no_owner_is_expected() -> None:
-    facts = GroupFacts(
-        member_lists=[members("x", 0, 1_000)], topics=[topic()], running=[Running("x", "Own", None, None, None, None)]
-    )
+    facts = GroupFacts(member_lists=[members("x", 0, 1_000)], topics=[topic()], running=[ObservedClient("x", "Own")])
     day = of(replace(facts, owners_before=BEFORE.owners_before, members_before=BEFORE.members_before), None)
     assert (day.queue_allocation, day.rebalances, day.strategy_comparison) == ([], [], [])
     assert found(day) == [("NOT_DETERMINABLE", "STRATEGY_UNKNOWN", 0, 1_000)]
@@ -365,7 +363,7 @@ def test_rooms_of_the_settings_are_compared() -> None:
 
 def test_a_client_of_another_strategy_is_mixed_while_it_is_a_member() -> None:
     lists = [members("x", 0, 100), members("xy", 100, 110), members("x", 110, 1_000)]
-    named = [Running("x", "AVG", None, None, None, None), Running("y", "AVG_BY_CIRCLE", None, None, None, None)]
+    named = [ObservedClient("x", "AVG"), ObservedClient("y", "AVG_BY_CIRCLE")]
     day = of(GroupFacts(member_lists=lists, topics=[topic()], running=named), None)
     assert {(row.start_ms - at(0), row.strategy) for row in day.queue_allocation} == {
         (0, "AVG"), (100_000, "MIXED"), (110_000, "AVG")

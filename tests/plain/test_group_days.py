@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from jobs.allocation.group.observed_clients import Logged
+from jobs.allocation.group.observed_clients import ObservedClient
 from jobs.allocation.group_days import _facts
 
 
 def test_what_is_facts_comes_from_every_batch() -> None:
     batches = (pa.RecordBatch.from_pylist([{"logged": {"client_id": each, "strategy": "AVG"}}]) for each in "xy")
-    assert _facts(batches).logged == [Logged("x", "AVG"), Logged("y", "AVG")]
+    assert _facts(batches).logged == [ObservedClient("x", "AVG"), ObservedClient("y", "AVG")]

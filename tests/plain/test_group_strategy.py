@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 import pytest
 
 from jobs.allocation.group.known import OwnerBefore
-from jobs.allocation.group.observed_clients import Connected, Logged, ObservedClient, Running, observed_clients
+from jobs.allocation.group.observed_clients import Connected, ObservedClient, observed_clients
 from jobs.allocation.group.strategy import MembersStrategy, group_strategy, is_named_before
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from udfs.shares import shares_of_group
@@ -28,10 +27,9 @@ def _told(client_id: str, strategy: str | None = None, **what: Any) -> ObservedC
     return ObservedClient(client_id, strategy, "RUNNING_INFO" if strategy else None, **what)
 
 
-def _answer(client_id: str, **what: Any) -> Running:
+def _answer(client_id: str, **what: Any) -> ObservedClient:
     """A client's own answer, of which only this is known."""
-    unknown = dict.fromkeys(each.name for each in dataclasses.fields(Running))
-    return Running(**{**unknown, "client_id": client_id, **what})
+    return ObservedClient(client_id, **what)
 
 
 def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]]]:
@@ -150,7 +148,7 @@ def test_its_own_answer_counts_then_that_of_the_others_then_settings(
 
 def test_what_is_known_of_a_client_is_put_together() -> None:
     connected = [Connected("x", "CLUSTERING", 409), Connected("w", None, None)]
-    logged = [Logged("x", "AVG"), Logged("n", "MACHINE_ROOM_NEARBY-AVG"), Logged("z", "CONFIG")]
+    logged = [ObservedClient("x", "AVG"), ObservedClient("n", "MACHINE_ROOM_NEARBY-AVG"), ObservedClient("z", "CONFIG")]
     running = [
         _answer("x", strategy="AVG_BY_CIRCLE", client_rebalance=False, consume_orderly=True),
         _answer("y", client_version="5.3.3", message_model="BROADCASTING"),
@@ -176,7 +174,7 @@ def test_the_strategy_of_a_group_is_one_text_and_has_the_first_reason() -> None:
 
 def test_an_answer_wins_over_a_log_but_for_what_only_the_log_has() -> None:
     nearby = "MACHINE_ROOM_NEARBY"
-    logged = [Logged("x", f"{nearby}-AVG")]
+    logged = [ObservedClient("x", f"{nearby}-AVG")]
     answers = {"AVG": ("AVG", "RUNNING_INFO"), nearby: (f"{nearby}-AVG", "CLIENT_LOG")}
     for answered, expected in answers.items():
         (found,) = observed_clients([], logged, [_answer("x", strategy=answered)])

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.given.log_events import added, client_made, holdings, owned_at_midnight, removed, result, started, walked
+from tests.given.log_events import (
+    added,
+    client_made,
+    holdings,
+    of_kind,
+    owned_at_midnight,
+    removed,
+    result,
+    started,
+    walked,
+)
 
 
 def test_a_queue_that_two_groups_consume_is_owned_once_in_each() -> None:
     lines = [started(1), client_made(1, "x"), started(2, "H"), added(3), added(4, group="H")]
-    owned = walked(lines, idle=[9]).holdings
-    assert [(each.consumer_group, each.client_id, each.start_ms, each.end_ms) for each in owned] == [
+    owned = of_kind(walked(lines, idle=[9]), "HOLDING")
+    assert [(row["consumer_group"], row["client_id"], row["start_ms"], row["end_ms"]) for row in owned] == [
         ("G", "x", 3, 9), ("H", "x", 4, 9)
     ]  # fmt: skip
 

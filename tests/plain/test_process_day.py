@@ -15,6 +15,7 @@ from tests.given.log_events import (
     client_stopped,
     holdings,
     lifetimes,
+    of_kind,
     owned_at_midnight,
     ready,
     removed,
@@ -175,7 +176,7 @@ def test_groups_of_one_process_live_by_themselves() -> None:
     lines = [started(1), client_made(1, "x", 1), started(2, "H"), added(3), added(3, 1, "H"), stopped(5, "H")]
     day = walked(lines, idle=[9])
     assert lifetimes(day) == [("x", 1, 9, False), ("x", 2, 5, True)]
-    assert [each.consumer_group for each in day.lifetimes] == ["G", "H"]
+    assert [row["consumer_group"] for row in of_kind(day, "LIFETIME")] == ["G", "H"]
     assert holdings(day) == [("x", 0, 3, 9), ("x", 1, 3, 5)]
 
 
@@ -203,7 +204,7 @@ def test_results_show_which_of_two_clients_owns_a_queue() -> None:
 def test_results_of_one_topic_say_nothing_of_another() -> None:
     lines = [*TWO, added(3), added(3, topic="U"), result(4, "x", 0), result(5, "y", 0, topic="U")]
     day = walked(lines, idle=[9])
-    assert [(each.queue.topic, each.client_id) for each in day.holdings] == [("T", "x"), ("U", "y")]
+    assert [(row["topic"], row["client_id"]) for row in of_kind(day, "HOLDING")] == [("T", "x"), ("U", "y")]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,8 @@ def test_queues_taken_without_a_result_show_nothing() -> None:
 
 
 def test_a_silence_is_longer_than_ten_seconds() -> None:
-    assert walked([added(1_000)], idle=[11_000, 21_001, 21_002]).silences == [(11_000, 21_001)]
+    day = walked([added(1_000)], idle=[11_000, 21_001, 21_002])
+    assert of_kind(day, "SILENCE") == [{"kind": "SILENCE", "start_ms": 11_000, "end_ms": 21_001}]
 
 
 def test_a_second_start_is_of_the_life_that_runs() -> None:
@@ -334,8 +336,8 @@ def test_what_was_owned_of_one_topic_says_nothing_of_another() -> None:
     """The queue of U is new to x, though x owned the one of T."""
     opening = [owned_at_midnight("x"), owned_at_midnight("y", 1)]
     lines = [added(4, topic="U"), result(5, "x", 0, topic="U")]
-    of_u = [each for each in walked(lines, opening=opening, idle=[9]).holdings if each.queue.topic == "U"]
-    assert [(each.client_id, each.start_ms, each.end_ms) for each in of_u] == [("x", 4, 9)]
+    owned = of_kind(walked(lines, opening=opening, idle=[9]), "HOLDING")
+    assert [(row["client_id"], row["start_ms"], row["end_ms"]) for row in owned if row["topic"] == "U"] == [("x", 4, 9)]
 
 
 def test_a_process_that_still_names_its_client_did_not_end_when_another_began_in_its_log() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from jobs.allocation.group.changes import ROUTE_POLL_MS, SETS_OFFSET_MS, SILENCE_MS, STOP_MS
 from jobs.allocation.group.client_kind import NO_STRATEGY
@@ -17,6 +17,7 @@ from jobs.allocation.group.known import (
     GroupFacts,
     MemberList,
     Refusal,
+    Route,
     Silence,
     Subscribed,
     Topic,
@@ -49,16 +50,7 @@ class Cause:
     client_id: str | None = None
 
 
-class _Answer(Protocol):
-    @property
-    def start_ms(self) -> int: ...
-    @property
-    def end_ms(self) -> int: ...
-    @property
-    def last_answer_ms(self) -> int: ...
-
-
-_AnAnswer = TypeVar("_AnAnswer", bound=_Answer)
+_AnAnswer = TypeVar("_AnAnswer", MemberList, Route)
 
 
 def causes(
@@ -210,8 +202,12 @@ def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
     ).values():
         for life in (life for life in lives if life.ended):
             back = (max(life.end_ms, other.start_ms) for other in lives if other.end_ms > life.end_ms)
-            until_ms = min([life.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS
-            yield Cause(GroupCause.STOPPED_NOT_EXPIRED, life.end_ms - STOP_MS, until_ms, client_id=life.client_id)
+            yield Cause(
+                GroupCause.STOPPED_NOT_EXPIRED,
+                life.end_ms - STOP_MS,
+                min([life.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS,
+                client_id=life.client_id,
+            )
 
 
 def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
@@ -229,8 +225,15 @@ def _reset_offsets(answered: Iterable[Answered]) -> Iterator[Cause]:
     """
     for answer in answered:
         for queue in (queue for queue in answer.queues if queue.dropped):
-            of_queue = queue.topic, queue.broker_name, queue.queue_id
-            yield Cause(GroupCause.OFFSET_RESET, answer.start_ms, answer.end_ms, *of_queue, answer.client_id)
+            yield Cause(
+                GroupCause.OFFSET_RESET,
+                answer.start_ms,
+                answer.end_ms,
+                queue.topic,
+                queue.broker_name,
+                queue.queue_id,
+                answer.client_id,
+            )
 
 
 def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:

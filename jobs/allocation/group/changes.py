@@ -75,10 +75,9 @@ def changes(facts: GroupFacts, day: Day) -> list[Change]:
     """All changes of the day, by time; none of a group that no broker listed, whose clients only logs show."""
     if not facts.listed:
         return []
-    members = list(_membership(facts, day))
     return sorted(
         [
-            *_with_logs(members, facts.lifetimes, facts.silences, day),
+            *_with_logs(_membership(facts, day), facts.lifetimes, facts.silences, day),
             *_silent_brokers(facts.unheard, facts.member_lists, day),
             *_routes(facts.topics, day),
             *_offsets(facts.refusals),
@@ -149,8 +148,11 @@ def _left(client_id: str, start_ms: int, by_broker: Iterable[Sequence[MemberList
 
 def _after_listing(lists: Sequence[MemberList], client_id: str, until_ms: int) -> list[tuple[MemberList, MemberList]]:
     """Each list of a broker that has the client, and the one after it, up to a time."""
-    pairs = (pair for pair in pairwise(lists) if client_id in pair[0].client_ids)
-    return [(before, after) for before, after in pairs if after.start_ms <= until_ms]
+    return [
+        (before, after)
+        for before, after in pairwise(lists)
+        if client_id in before.client_ids and after.start_ms <= until_ms
+    ]
 
 
 def _with_logs(

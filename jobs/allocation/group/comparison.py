@@ -70,8 +70,8 @@ def comparison(
                 ]
         for name, history in histories.items():
             allocated = strategies.allocated(history, previous if name == own else ())
-            changes = rebalances(allocated)
-            compared.append(_compared(topic, name, allocated[len(earlier) :], changes, is_own=name == own))
+            of_day = allocated[len(earlier) :]
+            compared.append(_compared(topic, name, of_day, rebalances(allocated), is_own=name == own))
     return compared
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobs.allocation.group.before_midnight import allocated_before, inputs_before, lists_before
 from jobs.allocation.group.causes import causes
@@ -21,7 +21,7 @@ from jobs.allocation.group.listed import while_listed
 from jobs.allocation.group.observed_clients import observed_clients
 from jobs.allocation.group.ownership import Holding, holdings, sights
 from jobs.allocation.group.rebalances import Rebalance, of_one_view, rebalances
-from jobs.allocation.group.sentence import in_words, with_sentence
+from jobs.allocation.group.sentence import event_sentence, sentence
 from jobs.allocation.group.shares import Strategies, shares_at_midnight
 from jobs.allocation.group.strategy import group_strategy, is_named_before
 from jobs.intervals.of_lists import joined
@@ -91,8 +91,8 @@ def group_day(
     return GroupDay(
         queue_allocation=should_own,
         queue_ownership=owned,
-        allocation_findings=[in_words(consumer_group, finding) for finding in findings],
-        group_events=[with_sentence(consumer_group, event) for event in events],
+        allocation_findings=[replace(finding, sentence=sentence(consumer_group, finding)) for finding in findings],
+        group_events=[replace(event, sentence=event_sentence(consumer_group, event)) for event in events],
         rebalances=moves,
         strategy_comparison=comparison(
             [row.input for row in today], [row.input for row in before], configured, strategies, previous

@@ -92,9 +92,8 @@ def joined_changes(changes: Sequence[Change]) -> list[Change]:
         topics = {topic for change in absorbed for topic in change.topics}
         until_ms = max(change.acts_until_ms for change in (broker, *absorbed))
         silent[place] = replace(broker, topics=tuple(sorted(topics)), acts_until_ms=until_ms)
-    by_kind = grouped(others, lambda change: change.kind).values()
-    events = [*silent, *chain.from_iterable(map(_runs, by_kind))]
-    return sorted(events, key=lambda change: (change.start_ms, change.kind))
+    runs = chain.from_iterable(map(_runs, grouped(others, lambda change: change.kind).values()))
+    return sorted([*silent, *runs], key=lambda change: (change.start_ms, change.kind))
 
 
 def _absorbed(silent: Change, others: Sequence[Change]) -> Iterator[Change]:
@@ -121,15 +120,11 @@ def _runs(changes: Iterable[Change]) -> list[Change]:
     """Changes of one kind: those less than the time between two rebalances after the one before, together."""
     runs: list[Change] = []
     for change in changes:
-        if runs and change.start_ms - _last_ms(runs[-1]) <= REBALANCE_MS:
+        if runs and change.start_ms - (runs[-1].noticed_until_ms or runs[-1].start_ms) <= REBALANCE_MS:
             runs[-1] = _together(runs[-1], change)
         else:
             runs.append(change)
     return runs
-
-
-def _last_ms(change: Change) -> int:
-    return change.noticed_until_ms or change.start_ms
 
 
 def _together(one: Change, other: Change) -> Change:

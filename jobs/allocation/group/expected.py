@@ -33,11 +33,9 @@ def expected(allocated: Iterable[Allocated]) -> list[Expected]:
 
 
 def _of_interval(row: Allocated) -> Iterator[Expected]:
-    of, owners = row.input, dict[Queue, list[tuple[str | None, bool]]]()
+    of, in_route = row.input, set(row.input.queues)
     serves_any = any(queue_id < 0 for share in row.shares for _, queue_id in share.queues)
-    in_route = set(of.queues)
-    for queue in () if serves_any else of.queues:
-        owners[queue] = []
+    owners: dict[Queue, list[tuple[str | None, bool]]] = {queue: [] for queue in (() if serves_any else of.queues)}
     for share in row.shares:
         for queue in dict.fromkeys(share.queues):
             owners.setdefault(queue, []).append((share.client_id, share.outcome == UNCHANGED))

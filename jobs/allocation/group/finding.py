@@ -36,9 +36,8 @@ def without_pauses(findings: Iterable[Finding]) -> list[Finding]:
     >>> [(finding.start_ms, finding.end_ms) for finding in without_pauses([first, second])]
     [(0, 9)]
     """
-    equal = grouped(findings, lambda finding: replace(finding, start_ms=0, end_ms=0))
     return [
         replace(of, start_ms=start_ms, end_ms=end_ms)
-        for of, runs in equal.items()
+        for of, runs in grouped(findings, lambda finding: replace(finding, start_ms=0, end_ms=0)).items()
         for start_ms, end_ms in joined((finding.start_ms, finding.end_ms) for finding in runs)
     ]

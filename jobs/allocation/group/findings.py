@@ -39,8 +39,7 @@ def of_allocation(expected: Iterable[Expected], allocated: Sequence[Allocated]) 
         if interval in intervals
         for finding in _of_queues(intervals[interval], rows)
     )
-    idle = (finding for row in plain for finding in _idle(row))
-    return without_pauses([*of_queues, *idle])
+    return without_pauses([*of_queues, *(finding for row in plain for finding in _idle(row))])
 
 
 def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding]:
@@ -122,8 +121,8 @@ def of_members(member_lists: Sequence[MemberList], unheard: Iterable[Unheard], *
         if lists and is_awaited and not any(member_list.client_ids for member_list in lists):
             findings.append(Finding(start_ms, end_ms, GroupKind.GROUP_WITHOUT_CONSUMERS))
         elif not lists:
-            causes = {interval.cause for interval in covering if isinstance(interval, Unheard)}
-            findings.append(Finding(start_ms, end_ms, GroupKind.MEMBERS_UNKNOWN, cause=min(causes)))
+            cause = min(interval.cause for interval in covering if isinstance(interval, Unheard))
+            findings.append(Finding(start_ms, end_ms, GroupKind.MEMBERS_UNKNOWN, cause=cause))
     return without_pauses(findings)
 
 
@@ -228,8 +227,13 @@ def _troubles(topic: Topic, day: Day, stale_ms: int) -> Iterator[Finding]:
     edges = [max(topic.from_ms, day.start_ms), *chain.from_iterable(known), topic.until_ms]
     for from_ms, until_ms in zip(edges[::2], edges[1::2], strict=True):
         if not routes or until_ms - from_ms > stale_ms:
-            unknown = GroupCause.ROUTE_UNKNOWN
-            yield Finding(from_ms, until_ms, GroupKind.TOPIC_WITHOUT_ROUTE, cause=unknown, topic=topic.topic)
+            yield Finding(
+                from_ms,
+                until_ms,
+                GroupKind.TOPIC_WITHOUT_ROUTE,
+                cause=GroupCause.ROUTE_UNKNOWN,
+                topic=topic.topic,
+            )
     for route in routes:
         of_topic = Finding(
             max(route.start_ms, topic.from_ms),

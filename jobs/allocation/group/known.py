@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from jobs.allocation.group.observed_clients import Connected, Logged, Running
+from jobs.allocation.group.observed_clients import Connected, ObservedClient
 
 
 class RoutedBroker(NamedTuple):
@@ -210,8 +210,8 @@ class GroupFacts:
     unheard: Sequence[Unheard] = ()
     topics: Sequence[Topic] = ()
     connected: Sequence[Connected] = ()
-    running: Sequence[Running] = ()
-    logged: Sequence[Logged] = ()
+    running: Sequence[ObservedClient] = ()
+    logged: Sequence[ObservedClient] = ()
     languages: Sequence[Languages] = ()
     subscribed: Sequence[Subscribed] = ()
     answered: Sequence[Answered] = ()
@@ -247,8 +247,8 @@ KINDS = {
     "unheard": Unheard,
     "topics": Topic,
     "connected": Connected,
-    "running": Running,
-    "logged": Logged,
+    "running": ObservedClient,
+    "logged": ObservedClient,
     "languages": Languages,
     "subscribed": Subscribed,
     "answered": Answered,

@@ -49,32 +49,12 @@ class Connected:
     language: str | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Logged:
-    """A client and the strategy in the last result that it logged on the day."""
-
-    client_id: str
-    strategy: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Running:
-    """A client as its latest running info shows it."""
-
-    client_id: str
-    strategy: str | None
-    client_version: str | None
-    client_rebalance: bool | None
-    consume_orderly: bool | None
-    message_model: str | None
-
-
 def observed_clients(
-    connected: Iterable[Connected], logged: Iterable[Logged], running: Iterable[Running]
+    connected: Iterable[Connected], logged: Iterable[ObservedClient], running: Iterable[ObservedClient]
 ) -> list[ObservedClient]:
     """Clients that consumed on the day, by client id; the strategy in running info wins over that in logs.
 
-    >>> observed_clients([Connected("x", "CLUSTERING", 409)], [Logged("x", "AVG")], []) # doctest: +ELLIPSIS
+    >>> observed_clients([Connected("x", "CLUSTERING", 409)], [ObservedClient("x", "AVG")], []) # doctest: +ELLIPSIS
     [ObservedClient(client_id='x', strategy='AVG', strategy_source='CLIENT_LOG', client_version='4.9.8', ...)]
     """
     clients: dict[str, ObservedClient] = {}
@@ -92,7 +72,7 @@ def observed_clients(
     return [clients[client_id] for client_id in sorted(clients)]
 
 
-def _with_answer(observed: ObservedClient, answer: Running) -> ObservedClient:
+def _with_answer(observed: ObservedClient, answer: ObservedClient) -> ObservedClient:
     """The client updated by its answer, except the inner strategy of MACHINE_ROOM_NEARBY, which only logs show."""
     answered = {name: value for name in _ANSWERED if (value := getattr(answer, name)) is not None}
     if (observed.strategy or "").startswith(NEARBY) and f"{answered.get('strategy')}-" == NEARBY:

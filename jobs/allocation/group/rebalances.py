@@ -39,10 +39,9 @@ def of_one_view(allocated: Iterable[Allocated]) -> list[Allocated]:
     Where brokers disagree, the view of the first broker by name counts at each instant. Brokers are asked one after
     another, so a change shows up as different views for a few milliseconds; these are ignored.
     """
-    of_topics = grouped(allocated, lambda row: row.input.topic)
     return [
         row
-        for rows in of_topics.values()
+        for rows in grouped(allocated, lambda row: row.input.topic).values()
         for row in _of_first_view(rows)
         if row.input.view_broker_name is None or row.end_ms - row.start_ms > ROUND_MS
     ]
@@ -67,9 +66,11 @@ def rebalances(allocated: Iterable[Allocated], member_lists: Sequence[MemberList
         member_lists: lists of all brokers; where the history switches to another broker's list, a member has left
             if it is on none of them.
     """
-    of_topics = grouped(allocated, lambda row: row.input.topic)
-    pairs = (pair for rows in of_topics.values() for pair in pairwise(in_time(rows)))
-    changes = (_change(before, after, member_lists) for before, after in pairs)
+    changes = (
+        _change(before, after, member_lists)
+        for rows in grouped(allocated, lambda row: row.input.topic).values()
+        for before, after in pairwise(in_time(rows))
+    )
     return [change for change in changes if change is not None]
 
 

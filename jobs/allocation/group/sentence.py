@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from jobs.allocation.group.events import PASSING, GroupEvent
 from jobs.allocation.group.finding import Finding
@@ -77,11 +76,6 @@ _CHANGED: Mapping[str, str] = {
 _MOST_NAMED = 3
 
 
-def in_words(consumer_group: str, finding: Finding) -> Finding:
-    """The finding with its sentence."""
-    return replace(finding, sentence=sentence(consumer_group, finding))
-
-
 def sentence(consumer_group: str, finding: Finding) -> str:
     """Whose queue or which topic, what is wrong, for how long, and why.
 
@@ -94,11 +88,6 @@ def sentence(consumer_group: str, finding: Finding) -> str:
     details = [detail for detail in (_owners(finding), clients, WHY.get(finding.cause)) if detail is not None]
     said = f"{whose}: {_fact(finding)} for {_seconds(finding.end_ms - finding.start_ms)}"
     return f"{said} ({'; '.join(details)})" if details else said
-
-
-def with_sentence(consumer_group: str, event: GroupEvent) -> GroupEvent:
-    """The event with its sentence."""
-    return replace(event, sentence=event_sentence(consumer_group, event))
 
 
 def event_sentence(consumer_group: str, event: GroupEvent) -> str:

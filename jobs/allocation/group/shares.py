@@ -65,9 +65,10 @@ class Strategies:
         """Shares of the distinct clients, computed on first use."""
         of = interval.strategies_json, interval.topic, interval.queues, interval.client_ids
         if of not in self._computed:
-            strategies = json.loads(interval.strategies_json)
             self._computed[of] = tuple(
-                shares_of_group(strategies, interval.topic, interval.queues, interval.client_ids)
+                shares_of_group(
+                    json.loads(interval.strategies_json), interval.topic, interval.queues, interval.client_ids
+                )
             )
         return self._computed[of]
 

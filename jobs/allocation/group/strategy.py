@@ -134,8 +134,8 @@ def _in_common(observed: list[ObservedClient], before: Iterable[OwnerBefore]) ->
     names = {name for name, _ in strategies} - {"MIXED"}
     if len(names) != 1:
         return common
-    sources = (source for _, source in strategies)
-    return dataclasses.replace(common, strategy=names.pop(), strategy_source=min(sources, key=SOURCES.index))
+    source = min((source for _, source in strategies), key=SOURCES.index)
+    return dataclasses.replace(common, strategy=names.pop(), strategy_source=source)
 
 
 def _how(

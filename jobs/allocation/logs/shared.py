@@ -13,6 +13,7 @@ from dataclasses import replace
 from jobs.allocation.logs.events import CHANGES, Event
 from jobs.allocation.logs.lives import Life
 from jobs.allocation.logs.whose_changes import whose_changes
+from jobs.intervals.of_lists import grouped
 from udfs.strategy import Queue
 
 _SAID_AT_ONCE_MS = 1_000
@@ -54,17 +55,14 @@ def lives_of_several(
     if is_of_another or is_silent or not _are_paired(lines, stopped):
         return []
     turns = [*begun, *stopped]
-    known: defaultdict[str | None, list[Event]] = defaultdict(list)
-    for _, event in sorted([*_changes(lines, turns, opening), *turns], key=_place):
-        known[event.client_id].append(event)
-    owned_before = defaultdict(list)
-    for event in opening:
-        owned_before[event.client_id].append(event)
+    in_order = (event for _, event in sorted([*_changes(lines, turns, opening), *turns], key=_place))
+    known, owned_before = (grouped(of, lambda event: event.client_id) for of in (in_order, opening))
+    is_stopping = _is_stopping(lines)
     return [
         life
-        for client_id in {**owned_before, **known}
-        if client_id is not None
-        for life in _lives(client_id, known[client_id], owned_before[client_id], is_stopping=_is_stopping(lines))
+        for name in {**owned_before, **known}
+        if name is not None
+        for life in _lives(name, known.get(name, []), owned_before.get(name, []), is_stopping=is_stopping)
     ]
 
 
@@ -91,11 +89,8 @@ def _are_paired(lines: Sequence[_Placed], stopped: Sequence[_Placed]) -> bool:
 
 def _changes(lines: Sequence[_Placed], turns: Sequence[_Placed], opening: Sequence[Event]) -> Iterator[_Placed]:
     """Lines of `CHANGES` with a known client, with that client."""
-    of_topics: defaultdict[str | None, list[_Placed]] = defaultdict(list)
-    for place, event in lines:
-        if event.event in {"ALLOCATED", *CHANGES}:
-            of_topics[event.topic].append((place, event))
-    for topic, of_topic in of_topics.items():
+    telling = (line for line in lines if line[1].event in {"ALLOCATED", *CHANGES})
+    for topic, of_topic in grouped(telling, lambda line: line[1].topic).items():
         owned_before: defaultdict[str, list[Queue]] = defaultdict(list)
         for event in opening:
             if event.topic == topic and event.client_id is not None:
