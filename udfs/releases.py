@@ -21,18 +21,6 @@ def since(fact: str) -> int:
     return _releases(fact)[0]
 
 
-def until(fact: str) -> int:
-    """The last release with the fact.
-
-    >>> until("fallback_checks_permission")
-    40908
-    """
-    last = _releases(fact)[1]
-    if last is None:
-        raise KeyError(f"{fact} still holds; conf/releases.toml gives no `until`")
-    return last
-
-
 def holds(fact: str, version_number: Column) -> Column:
     """Whether the fact holds for the release; null for null.
 

@@ -15,30 +15,7 @@ from collections.abc import Callable, Sequence
 from udfs.java_text import is_blank, string_key
 from udfs.releases import since
 from udfs.strategy import ILLEGAL_ARGUMENT, NEARBY, NULL_POINTER, AllocationError, Queue, Strategy
-from udfs.strategy_rules import (
-    Allocator,
-    averagely,
-    averagely_by_circle,
-    consistent_hash,
-    first_indexes,
-    machine_room,
-    queue_text,
-)
-
-__all__ = [
-    "ILLEGAL_ARGUMENT",
-    "NULL_POINTER",
-    "AllocationError",
-    "Queue",
-    "Strategy",
-    "allocate",
-    "allocator",
-    "everything",
-    "first_indexes",
-    "queue_text",
-    "sorted_clients",
-    "sorted_queues",
-]
+from udfs.strategy_rules import Allocator, averagely, averagely_by_circle, consistent_hash, machine_room, queue_text
 
 
 def sorted_queues(queues: Sequence[Queue]) -> list[Queue]:
@@ -55,26 +32,10 @@ def sorted_clients(client_ids: Sequence[str]) -> list[str]:
     return sorted(client_ids, key=string_key)
 
 
-def allocate(
-    strategy: Strategy, topic: str, client_id: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
-) -> list[Queue] | None:
-    """Result of the client's strategy; None where Java returns null.
-
-    Raises:
-        AllocationError: where Java throws.
-    """
-    return allocator(strategy, topic, queues, client_ids)(client_id)
-
-
-def everything(queues: Sequence[Queue] | None) -> list[Queue]:
-    """BROADCASTING: every client takes every queue."""
-    return list(queues or ())
-
-
 def allocator(
     strategy: Strategy, topic: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
 ) -> Allocator:
-    """`allocate` for one input and many clients: shared parts are computed once.
+    """The strategy over one input, for many clients: what they share is computed once. None where Java returns null.
 
     Raises:
         AllocationError: where Java throws for every client.
@@ -86,7 +47,7 @@ def allocator(
     """
     name = strategy.name
     if name == "BROADCASTING":
-        return lambda _: everything(queues)
+        return lambda _: list(queues or ())
     if name == "CONFIG":
         return lambda _: None if strategy.queues is None else list(strategy.queues)
     if name == "CONSISTENT_HASH" and strategy.virtual_nodes < 0:  # its constructor throws

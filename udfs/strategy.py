@@ -1,9 +1,8 @@
-"""An allocation strategy as configured in a client, and its JSON form."""
+"""An allocation strategy as configured in a client."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -89,33 +88,18 @@ class Strategy:
         """
         return 0 < self.version < version
 
-    def as_json(self) -> str:
-        """The attributes that are not the default.
-
-        >>> Strategy("CONFIG", queues=(("a", 0),)).as_json()
-        '{"name": "CONFIG", "queues": [["a", 0]]}'
-        """
-        values = {
-            field.name: value
-            for field in dataclasses.fields(self)
-            if (value := getattr(self, field.name)) != field.default
-        }
-        return json.dumps(values, ensure_ascii=False)
-
     @staticmethod
-    def from_json(of: str | Mapping[str, Any]) -> Strategy:
-        """The inverse of `as_json`, from text or parsed; `version` may also be a text.
+    def from_json(of: Mapping[str, Any]) -> Strategy:
+        """The strategy with these attributes, lists for tuples; `version` may be a text.
 
-        >>> Strategy.from_json('{"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"}')
+        >>> Strategy.from_json({"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"})
         ... # doctest: +ELLIPSIS
         Strategy(name='MACHINE_ROOM', machine_rooms=('A',), queues=None, ... version=40701, pop_share_queue_num=-1)
 
         Raises:
             UnknownStrategyError: an unknown name or attribute, or no name.
         """
-        values = dict(json.loads(of) if isinstance(of, str) else of)
-        if "version_number" in values:
-            values["version"] = values.pop("version_number")
+        values = dict(of)
         known = [field.name for field in dataclasses.fields(Strategy)]
         if "name" not in values or not set(values) <= set(known):
             raise UnknownStrategyError(f"strategy {values} needs a name and may have {', '.join(known[1:])}")

@@ -24,7 +24,9 @@ from jobs.tables import (
 )
 from jobs.text.terminal import counted, one_line, safe
 from udfs.shares import shares
-from udfs.strategies import Queue, Strategy, first_indexes, sorted_clients, sorted_queues
+from udfs.strategies import sorted_clients, sorted_queues
+from udfs.strategy import Queue, Strategy
+from udfs.strategy_rules import first_indexes
 
 Row = Mapping[str, Any]
 

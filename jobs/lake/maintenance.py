@@ -14,6 +14,8 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.lake.day_swap import of_day
+from jobs.lake.definitions import sql_name
 from jobs.lake.explained import explained
 from jobs.lake.tables_io import Lake
 from jobs.spark.store_folder import StoreFolder
@@ -39,13 +41,14 @@ class MaintainedLake(Lake):
             "spark.databricks.delta.commitInfo.userMetadata": json.dumps(dict(metadata)),
         }
         with self._writing(f"cannot compact {day} of table {table.name}"), _set(self._spark, options):
-            of_day = f"event_date = DATE'{day.isoformat()}'"
-            DeltaTable.forPath(self._spark, self.path(table)).optimize().where(of_day).executeCompaction()
+            DeltaTable.forPath(self._spark, self.path(table)).optimize().where(of_day(day)).executeCompaction()
 
     def vacuum(self, table: Table, days: int, *, dry_run: bool) -> list[str]:
         """Delete the files that no version of the last `days` days needs; a dry run only lists them."""
         with self._writing(f"cannot vacuum table {table.name}"):
-            unneeded = self._spark.sql(f"VACUUM {self.sql_name(table)} RETAIN {days * 24} HOURS DRY RUN").collect()
+            unneeded = self._spark.sql(
+                f"VACUUM {sql_name(self.path(table))} RETAIN {days * 24} HOURS DRY RUN"
+            ).collect()
             if unneeded and not dry_run:
                 DeltaTable.forPath(self._spark, self.path(table)).vacuum(days * 24)
             return [row["path"] for row in unneeded]

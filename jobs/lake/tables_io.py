@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from jobs.lake.commits import Commit, commit_of
 from jobs.lake.day_swap import DaySwap, of_day
-from jobs.lake.definitions import check_table, create_or_check, newest_snapshot, sql_name
+from jobs.lake.definitions import check_table, create_or_check, newest_snapshot
 from jobs.lake.explained import explained
 from jobs.lake.lock import Clock, RunLock, hold
 from jobs.lake.noted_files import rows_of_days
@@ -47,10 +47,6 @@ class Lake:
     def path(self, table: Table) -> str:
         """Path of the table."""
         return f"{self.root}/{table.name}"
-
-    def sql_name(self, table: Table) -> str:
-        """SQL name of the table by its path."""
-        return sql_name(self.path(table))
 
     @property
     def staging(self) -> str:

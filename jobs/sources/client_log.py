@@ -111,7 +111,7 @@ def log_entries(
     of_files = spark.createDataFrame(
         [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
     )
-    texts = text_lines(spark, manifest.readable_paths).withColumn("head", head_of(F.col("raw")))
+    texts = text_lines(spark, list(manifest.readable)).withColumn("head", head_of(F.col("raw")))
     is_headless = F.col("head").isNull() & looks_like_an_entry(F.col("raw"))
     damage = F.when(is_headless, WITHOUT_HEAD).when(F.col("head").isNull(), "blank")
     counted_lines = texts.withColumn("damage", damage).observe(row_count, F.count_if(_is_entry()).alias("rows_read"))

@@ -31,19 +31,9 @@ class Manifest:
     hidden: tuple[str, ...]
 
     @property
-    def readable_paths(self) -> list[str]:
-        """Paths for Spark's readers, with glob characters escaped; empty files left out."""
-        return list(self.readable)
-
-    @property
     def readable(self) -> dict[str, InputFile]:
-        """Each of `readable_paths` and its file."""
+        """Path for Spark's readers, with glob characters escaped, to its file; empty files left out."""
         return {re.sub(r"([\\{}\[\]*?])", r"\\\1", file.name): file for file in self.files if file.size}
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(file.size for file in self.files)
 
 
 def list_files(

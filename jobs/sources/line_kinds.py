@@ -77,7 +77,7 @@ def read_lines(
     instant = kind.instant
     head = [text_field("cluster"), StructField(instant, LongType())]
     schema = StructType([*head, *kind.fields.fields])
-    lines = json_lines(spark, manifest.readable_paths, schema)
+    lines = json_lines(spark, list(manifest.readable), schema)
     read = lines.observe(row_count, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = read.select(*PLACE, "raw", "damage", "parsed.*").drop("_corrupt_record")
     hashed = with_row_hash(typed, schema.fieldNames()).withColumn(

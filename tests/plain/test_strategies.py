@@ -14,12 +14,18 @@ from hypothesis import strategies as st
 from udfs.hash_ring import HashRing, ring_hash
 from udfs.pop import pop_allocator
 from udfs.shares import Share, shares, shares_of_group
-from udfs.strategies import AllocationError, Queue, Strategy, allocate, sorted_clients, sorted_queues
-from udfs.strategy import UnknownStrategyError
+from udfs.strategies import allocator, sorted_clients, sorted_queues
+from udfs.strategy import AllocationError, Queue, Strategy, UnknownStrategyError
 
 QUEUES = [(broker_name, queue_id) for broker_name in ("broker-a", "broker-b") for queue_id in range(4)]
 CLIENTS = ["10.0.0.10@100", "10.0.0.1@100", "10.0.0.2@100"]
 ILLEGAL = "java.lang.IllegalArgumentException"
+
+
+def allocate(
+    strategy: Strategy, topic: str, client_id: str, queues: list[Queue] | None, client_ids: list[str] | None
+) -> list[Queue] | None:
+    return allocator(strategy, topic, queues, client_ids)(client_id)
 
 
 def held(strategy: Strategy, queues: list[Queue], client_ids: list[str]) -> dict[str, str]:
@@ -235,13 +241,11 @@ def test_queues_and_clients_sort_as_java_sorts() -> None:
 
 def test_a_strategy_comes_back_from_json() -> None:
     strategy = Strategy("CONFIG", machine_rooms=("订",), queues=(("a", 1),), charset="GBK", version=40908)
-    assert Strategy.from_json(strategy.as_json()) == strategy
+    assert Strategy.from_json(json.loads(json.dumps(dataclasses.asdict(strategy)))) == strategy
     assert Strategy.from_json({"name": "AVG", "version": "4.7.1"}).version == 40701
-    assert Strategy.from_json({"name": "AVG", "version_number": 40701}).version == 40701
 
 
-def test_a_strategy_is_written_readably_and_needs_a_name() -> None:
-    assert '"订"' in Strategy("MACHINE_ROOM", machine_rooms=("订",)).as_json()
+def test_a_strategy_needs_a_name() -> None:
     with pytest.raises(UnknownStrategyError) as thrown:
         Strategy.from_json({"version": 40908})
     assert str(thrown.value) == (

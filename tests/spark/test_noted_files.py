@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.errors import LakeError
 from jobs.lake import noted_files
+from jobs.lake.definitions import sql_name
 from jobs.lake.noted_files import rows_of_days
 from jobs.lake.tables_io import Lake
 from jobs.tables import ORDER_KEY_MOVES
@@ -99,7 +100,7 @@ def test_a_replaced_day_is_read_again(spark: SparkSession, lake: Lake) -> None:
 def _altered(*statements: str) -> Callable[[SparkSession, Lake], None]:
     def alter(spark: SparkSession, lake: Lake) -> None:
         for statement in statements:
-            spark.sql(statement.format(lake.sql_name(ORDER_KEY_MOVES)))
+            spark.sql(statement.format(sql_name(lake.path(ORDER_KEY_MOVES))))
 
     return alter
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from udfs.pop import pop_allocator
-from udfs.strategies import AllocationError, Strategy, allocator
+from udfs.strategies import allocator
+from udfs.strategy import AllocationError, Strategy
 
 VECTORS = Path(__file__).parent / "allocation_vectors"
 
