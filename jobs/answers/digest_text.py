@@ -1,10 +1,8 @@
-"""The digest of a night as a screen of text, and its JSON."""
+"""The digest of a night as a screen of text."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from jobs.answers.digest import MOST, Digest
@@ -27,11 +25,6 @@ def nights_text(nights: Sequence[Digest]) -> str:
 def night_line(night: Digest) -> str:
     """One night on one line."""
     return f"{_head(night)}: {one_line(night.headline)}{f' {night.warning}' if night.warning else ''}"
-
-
-def nights_json(nights: Sequence[Digest]) -> str:
-    """The nights as one JSON object, as the JSON of a run has them."""
-    return json.dumps({"nights": [asdict(night) for night in nights]}, indent=1)
 
 
 def night_text(night: Digest) -> str:

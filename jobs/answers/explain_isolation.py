@@ -305,11 +305,6 @@ def _policy_of(row: Row, released: Released, ladders: Ladders) -> Policy:
     return replace(policy, name=row["policy"], ladder=own) if is_own else policy
 
 
-def isolation_text(isolation: Isolation, most: int) -> str:
-    """For a terminal; of more than `most` lines the first and last ones, 0 for all."""
-    return "\n".join([*isolation_head(isolation), *isolation_lines(isolation, most)])
-
-
 def isolation_head(isolation: Isolation) -> list[str]:
     """Which isolation it is, why it ended, its rules and evidence, and what is left out."""
     row, policy = isolation.row, isolation.policy

@@ -58,8 +58,7 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answe
         try:
             files = [*local_files(settings, kind), *files_elsewhere(settings, kind)]
             if kind == "sends" and files:
-                heads = read_heads(some_of(files), settings, most_lines)
-                answer = _sends(heads, len(files), settings, now)
+                answer = _sends(read_heads(some_of(files), settings, most_lines), len(files), settings, now)
                 lines += answer.lines
                 exit_code = max(exit_code, answer.exit_code)
             elif files:

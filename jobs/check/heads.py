@@ -160,13 +160,7 @@ def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | N
             yield name, json.dumps(item, ensure_ascii=False)
             yield from _flat(item, f"{name}.")
         else:
-            yield name, _json_text(item)
-
-
-def _json_text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+            yield name, item if item is None or isinstance(item, str) else json.dumps(item, ensure_ascii=False)
 
 
 def _csv(name: str, text: str, most_lines: int) -> Head:
@@ -194,8 +188,8 @@ def _csv(name: str, text: str, most_lines: int) -> Head:
 def _matched(name: str, lines: Sequence[tuple[int, str]], sends_input: SendsInput) -> Head:
     pattern = cast("LinePattern", sends_input.line_pattern)
     records, bad = [], []
-    found = pattern.values([line for _, line in lines]).to_pylist()
-    for (number, _), values in zip(lines, found, strict=True):
+    matches = pattern.values([line for _, line in lines])
+    for (number, _), values in zip(lines, matches.to_pylist(), strict=True):
         if values is None:
             bad.append((number, "does not fit the pattern"))
         else:

@@ -92,8 +92,11 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
     lines += [
         f"# {column} is a list: no field can come from inside it; write a line for each send" for column in found.lists
     ]
-    lacking = [names for names in REQUIRED if not known & {*names}]
-    lines += [f"# {' or '.join(names)}: each line needs it, and no column looks like it" for names in lacking]
+    lines += [
+        f"# {' or '.join(names)}: each line needs it, and no column looks like it"
+        for names in REQUIRED
+        if not known & {*names}
+    ]
     rows = sum(len(head.records) for head in heads)
     for name, column in columns.items():
         lines += _values(name, texts[column], rows, sends)

@@ -86,8 +86,16 @@ class Call:
         """A run of the command, with an id of its own."""
         from jobs.runs.run import Run
 
-        wait = dt.timedelta(minutes=wait_minutes)
-        return Run(uuid.uuid4().hex[:12], command, tuple(days), allow_empty, cascade, self.clock, break_lock, wait)
+        return Run(
+            uuid.uuid4().hex[:12],
+            command,
+            tuple(days),
+            allow_empty,
+            cascade,
+            self.clock,
+            break_lock,
+            dt.timedelta(minutes=wait_minutes),
+        )
 
 
 def _samples() -> list[Path]:

@@ -29,7 +29,6 @@ SUBJECTS = {
 """Subject to its question in words."""
 
 _NEEDS = {"isolation": ("producer", "broker"), "queue": ("group", "topic", "queue")}
-_PACKAGES = ("deltalake",)
 _WHICH = "which one"
 
 
@@ -84,8 +83,7 @@ def explain(
     _check(subject, {name for name, value in named.items() if value not in {None, ()}}, times)
     if queue and queue.broker_name is None:
         raise UsageError(f"--queue {queue.queue_id} names no broker; write it like broker-a:3")
-    where = lake_of(call, "explain", _PACKAGES, lake, cluster)
-    published = opened(where, days, times)
+    published = opened(lake_of(call, "explain", ["deltalake"], lake, cluster), days, times)
     first, last = times.span(days)
     at_ms = times.instants(first or published.days[0], last or published.days[-1]).at_ms or 0
     if queue:
@@ -94,12 +92,12 @@ def explain(
         owners = queue_at(published, group or "", topic or "", (queue.broker_name or "", queue.queue_id), at_ms)
         print(_json(owners) if as_json else queue_text(owners))
         return
-    from jobs.answers.explain_isolation import isolation_at, isolation_text
+    from jobs.answers.explain_isolation import isolation_at, isolation_head, isolation_lines
 
     found = isolation_at(published, producer or "", group, broker or "", at_ms, *client_rules(call, lake))
     if sends:
         found = _with_places(found, sends)
-    print(_json(found) if as_json else isolation_text(found, limit))
+    print(_json(found) if as_json else "\n".join([*isolation_head(found), *isolation_lines(found, limit)]))
 
 
 def _check(subject: str, given: set[str], times: TimeOptions) -> None:

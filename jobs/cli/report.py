@@ -15,8 +15,6 @@ from jobs.cli.days import DayOptions
 from jobs.cli.parameters import FILE
 from jobs.cli.times import TimeOptions
 
-_PACKAGES = ("deltalake", "jinja2", "plotly")
-
 
 @click.command(cls=Command, does="a published day as one HTML page, for a browser without a network")
 @options.days("the last one published")
@@ -38,7 +36,7 @@ def report(
     verbose: bool,  # noqa: ARG001 - main reads it from the words
 ) -> None:
     """Write the page, and print where."""
-    where = lake_of(call, "report", _PACKAGES, lake, cluster)
+    where = lake_of(call, "report", ["deltalake", "jinja2", "plotly"], lake, cluster)
     from jobs.answers.names import check_known
     from jobs.answers.questions import QUESTIONS
     from jobs.answers.report import write_report

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import click
 
@@ -51,7 +53,6 @@ FLAGS = {
 }
 """Flags, and the rows that they select."""
 
-_PACKAGES = ("deltalake",)
 _HAVE_QUEUES = ("owners", "group-findings", "sends")
 _ROWS = "which rows; a name has to be equal"
 _MOST = 100
@@ -93,7 +94,7 @@ def show(
     """Ask, and print the answer; `named` has the options of `NAMES` and `FLAGS`."""
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other; give one of them")
-    where = lake_of(call, "show", _PACKAGES, lake, cluster)
+    where = lake_of(call, "show", ["deltalake"], lake, cluster)
     if subject == NIGHT:
         if as_csv or times.given or queue or limit != _MOST or any(named.values()):
             raise UsageError("show night takes days, lake and --json alone; leave the others out")
@@ -144,7 +145,7 @@ def _equal(
 
 def _night(where: Where, days: DayOptions, *, as_json: bool) -> str:
     from jobs.answers.digest import digests_of
-    from jobs.answers.digest_text import nights_json, nights_text
+    from jobs.answers.digest_text import nights_text
 
     nights = digests_of(opened(where, days), where.owners)
-    return nights_json(nights) if as_json else nights_text(nights)
+    return json.dumps({"nights": [asdict(night) for night in nights]}, indent=1) if as_json else nights_text(nights)

@@ -57,8 +57,7 @@ def parsed(body: str) -> dict[str, Any]:
         ValueError: it is invalid.
     """
     quoted = _PART.sub(lambda part: f'{part[1]}"{part[2]}"' if part[2] else part[0], body)
-    content = json.loads(quoted)
-    return dict(content)
+    return dict(json.loads(quoted))
 
 
 def is_refusal(request: int, code: int, remark: str | None) -> bool:
@@ -102,10 +101,9 @@ def topics_in(body: str, info: str) -> list[str]:
         ValueError: it is invalid.
     """
     own = OWN_TOPICS | own_names(info)
-    topics = parsed(body).get("topicList") or []
     return sorted(
         topic
-        for topic in topics
+        for topic in parsed(body).get("topicList") or []
         if topic not in own
         and not topic.startswith(_OWN_TOPIC)
         and not (topic.startswith(RETRY) and _is_own_group(topic.removeprefix(RETRY)))
@@ -142,8 +140,7 @@ def groups_in(body: str) -> set[str]:
     Raises:
         ValueError: the answer is invalid.
     """
-    table = parsed(body).get("subscriptionGroupTable") or {}
-    return {group for group in table if not _is_own_group(group)}
+    return {group for group in parsed(body).get("subscriptionGroupTable") or {} if not _is_own_group(group)}
 
 
 def members_in(body: str) -> list[str]:

@@ -160,8 +160,10 @@ class Collector:
             return of_cluster.topics_in(self._of_name_server(of_cluster.ALL_TOPICS).body, info)
         topics = set(self._wanted.topics)
         for group in self._wanted.groups:
-            fields = {"consumerGroup": group}
-            asked = (self._answer_of(of, of_cluster.CONSUMER_CONNECTIONS, fields) for of in brokers.values())
+            asked = (
+                self._answer_of(addresses, of_cluster.CONSUMER_CONNECTIONS, {"consumerGroup": group})
+                for addresses in brokers.values()
+            )
             topics |= of_cluster.topics_read(answer.body for _, answer in asked if answer and answer.code == 0)
         return sorted(topics | {f"{of_cluster.RETRY}{group}" for group in groups})
 

@@ -57,8 +57,7 @@ class HourlyFiles:
 
 def finish(growing: Path) -> Path:
     """Rename a hidden file, keeping its complete lines: a killed process may have left half a line."""
-    packed = growing.read_bytes()
-    text, is_whole = _unpacked(packed)
+    text, is_whole = _unpacked(growing.read_bytes())
     if not is_whole:
         whole = text[: text.rfind(b"\n") + 1]
         repaired = growing.with_name(f"{growing.name}.repaired")

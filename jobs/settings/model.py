@@ -58,6 +58,16 @@ _OF_READING = ("cluster", "inputs", "max_line_bytes")
 _FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # times outside are quarantined as `time_out_of_range`
 
 
+def _check_range(name: str, value: float | None, least: float, most: float, fix: str) -> None:
+    """Refuse a number outside of the range, and say how to correct it; None is no number.
+
+    Raises:
+        SettingValueError: it is outside.
+    """
+    if value is not None and not least <= value <= most:
+        raise SettingValueError(f"{name} is {value}; {fix}")
+
+
 @dataclass(frozen=True)
 class ProducerSettings:
     """`[producers."NAME"]`: what the log of one producer group or client id does not contain.
@@ -87,11 +97,8 @@ class ProducerSettings:
                     f"a ladder's floors and isolations are milliseconds of 0 or more; {value} is invalid, give at most"
                     f" {_LONGEST_MS} (100 years)"
                 )
-        if self.send_timeout_ms is not None and not 1 <= self.send_timeout_ms <= _LONGEST_MS:
-            raise SettingValueError(
-                f"send_timeout_ms is {self.send_timeout_ms}; give the producer's sendMsgTimeout, at least 1 ms, at most"
-                f" {_LONGEST_MS}"
-            )
+        fix = f"give the producer's sendMsgTimeout, at least 1 ms, at most {_LONGEST_MS}"
+        _check_range("send_timeout_ms", self.send_timeout_ms, 1, _LONGEST_MS, fix)
 
 
 @dataclass(frozen=True)
@@ -107,15 +114,10 @@ class Retention:
     versions_days: int = 7
 
     def __post_init__(self) -> None:
-        if not 7 <= self.versions_days <= _LONGEST_DAYS:
-            raise SettingValueError(
-                f"retention.versions_days is {self.versions_days}; readers may still be at a version"
-                f" of the last 7 days: keep at least 7, at most {_LONGEST_DAYS}"
-            )
-        if self.sends_days is not None and not 1 <= self.sends_days <= _LONGEST_DAYS:
-            raise SettingValueError(
-                f"retention.sends_days is {self.sends_days}; keep at least 1 day, at most {_LONGEST_DAYS}"
-            )
+        why = f"readers may still be at a version of the last 7 days: keep at least 7, at most {_LONGEST_DAYS}"
+        _check_range("retention.versions_days", self.versions_days, 7, _LONGEST_DAYS, why)
+        fix = f"keep at least 1 day, at most {_LONGEST_DAYS}"
+        _check_range("retention.sends_days", self.sends_days, 1, _LONGEST_DAYS, fix)
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,8 @@ class Export:
                 raise SettingValueError(f"export.{name} is {file}; name a file of this machine, and copy it there")
         if self.metrics and not self.metrics.endswith(".prom"):
             raise SettingValueError(f"export.metrics is {self.metrics}; node exporter reads *.prom: end its name so")
-        if self.days is not None and not 1 <= self.days <= _LONGEST_DAYS:
-            raise SettingValueError(f"export.days is {self.days}; export at least 1 day, at most {_LONGEST_DAYS}")
+        fix = f"export at least 1 day, at most {_LONGEST_DAYS}"
+        _check_range("export.days", self.days, 1, _LONGEST_DAYS, fix)
 
 
 @dataclass(frozen=True)
@@ -208,9 +210,7 @@ class Settings:
                 " [ ] { } * ? \\"
             )
         for name in ("max_bad_fraction", "event_slow_share"):
-            value = getattr(self, name)
-            if not 0 <= value <= 1:
-                raise SettingValueError(f"{name} is {value}; it is a share between 0 and 1")
+            _check_range(name, getattr(self, name), 0, 1, "it is a share between 0 and 1")
         bounds = {
             "max_line_bytes": (1, _LONGEST_LINE),
             "max_staleness_ms": (1, _LONGEST_MS),
@@ -220,8 +220,7 @@ class Settings:
             "avoided_too_long_ms": (1, _LONGEST_MS),
         }
         for name, (least, most) in bounds.items():
-            if not least <= getattr(self, name) <= most:
-                raise SettingValueError(f"{name} is {getattr(self, name)}; give at least {least}, at most {most}")
+            _check_range(name, getattr(self, name), least, most, f"give at least {least}, at most {most}")
         check_owners(self.owners)
         if self.date:
             check_date("date", self.date)

@@ -37,7 +37,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
     known = [field.name for field in fields if field.init and not field.metadata.get("hidden")]
     for key in table:
         if key not in known:
-            raise UnknownSettingError(_unknown(f"{at}{key}", key, known))
+            raise UnknownSettingError(f"unknown setting {f'{at}{key}'!r}; {near_names(key, sorted(known))}")
     values = {key: _value(hints[key], value, f"{at}{key}") for key, value in table.items()}
     try:
         return kind(**values)
@@ -100,10 +100,6 @@ def _date(value: object, name: str) -> dt.date:
         return dt.date.fromisoformat(str(value))
     except ValueError:
         raise SettingTypeError(f"setting {name!r} is {value!r}; it must be a day such as 2026-11-21") from None
-
-
-def _unknown(name: str, key: str, known: list[str]) -> str:
-    return f"unknown setting {name!r}; {near_names(key, sorted(known))}"
 
 
 def _describe(value: object, name: str) -> str:
