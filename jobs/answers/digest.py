@@ -147,8 +147,8 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     troubled = troubled_groups(consumers)
     kinds = finding_kinds([finding for finding in consumers.findings if _is_noted(finding)])
     missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
-    of_producers = (row["producer_group"] for row in (*longest, *groups, *on_night.costs))
-    named = [*of_producers, *missing, *(group.consumer_group for group in troubled[:MOST])]
+    named = [row["producer_group"] for row in (*longest, *groups, *on_night.costs)]
+    named += [*missing, *(group.consumer_group for group in troubled[:MOST])]
     return Digest(
         date=f"{day}",
         cluster=published.cluster,
@@ -189,9 +189,7 @@ def _producers(published: Published) -> pa.Table:
 def _per_group(isolating: pa.Table) -> pa.Table:
     """The columns `producer_group`, `producers`, `isolated_ms`, `isolations`."""
     sums = isolating.group_by("producer_group").aggregate([([], "count_all"), *((name, "sum") for name in _ISOLATED)])
-    return sums.select(["producer_group", "count_all", *(f"{name}_sum" for name in _ISOLATED)]).rename_columns(
-        ["producer_group", "producers", *_ISOLATED]
-    )
+    return sums.rename_columns({"count_all": "producers", **{f"{name}_sum": name for name in _ISOLATED}})
 
 
 def _longest(rows: pa.Table, name: str) -> list[dict[str, Any]]:
@@ -202,8 +200,7 @@ def _longest(rows: pa.Table, name: str) -> list[dict[str, Any]]:
 def _missing(published: Published, producers: pa.Table) -> list[str]:
     (day,) = published.days
     before = published.rows(PRODUCER_DAYS, ["producer_group"], days=[day - dt.timedelta(days=1)])
-    now = set(pc.unique(producers["producer_group"]).to_pylist())
-    return sorted(set(pc.unique(before["producer_group"]).to_pylist()) - now)
+    return sorted({*before["producer_group"].to_pylist()} - {*producers["producer_group"].to_pylist()})
 
 
 def _event(event: Event) -> dict[str, Any]:
@@ -230,8 +227,7 @@ def _brokers(published: Published) -> pa.Table:
     """The columns `broker_name`, `sends`, `failures`, `isolated_ms`."""
     sums = ["sends", "failures", "isolated_ms"]
     found = published.rows(BROKER_WINDOWS, ["broker_name", *sums]).group_by("broker_name")
-    columns = ["broker_name", *(f"{name}_sum" for name in sums)]
-    return found.aggregate([(name, "sum") for name in sums]).select(columns).rename_columns(["broker_name", *sums])
+    return found.aggregate([(name, "sum") for name in sums]).rename_columns({f"{name}_sum": name for name in sums})
 
 
 def _worst_brokers(published: Published, brokers: pa.Table) -> list[dict[str, Any]]:
@@ -260,10 +256,8 @@ def _queues(published: Published) -> dict[str, int]:
 
 
 def _rejected(published: Published) -> list[dict[str, Any]]:
-    lines = published.rows(QUARANTINE, ["source", "reason", "reasons"])
-    counts = Counter(
-        (row["source"], reason) for row in lines.to_pylist() for reason in row["reasons"] or [row["reason"]]
-    )
+    lines = published.rows(QUARANTINE, ["source", "reason", "reasons"]).to_pylist()
+    counts = Counter((row["source"], reason) for row in lines for reason in row["reasons"] or [row["reason"]])
     return [
         {"source": source, "reason": reason, "lines": count}
         for (source, reason), count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -120,11 +120,10 @@ def _findings(night: Digest) -> str:
     ]
     worst = [finding.worst for finding in night.findings if finding.critical and finding.kind not in IN_FULL]
     more = [f"and {len(night.in_full) - MOST:,} more"] if night.in_full[MOST:] else []
-    table = grid(["kind", "critical", "warning", "info"], rows)
     return "\n".join(
         [
             "Findings besides those of events: docs/findings has what to do about a kind; below, the gravest in words",
-            table,
+            grid(["kind", "critical", "warning", "info"], rows),
             *(f"  {one_line(words)}" for words in (*worst, *night.in_full[:MOST], *more)),
         ]
     )

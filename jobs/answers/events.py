@@ -127,13 +127,23 @@ def with_findings(
 
 def _event_order(event: Event) -> tuple[int | str, ...]:
     row = event.row
-    cost = -row["lost_sends"], -row["saved_sends"] - row["slow_sends"]
-    return _SEVERITIES.index(row["severity"]), *cost, -event.bad_ms, row["bad_from_ms"], row["event_id"]
+    return (
+        _SEVERITIES.index(row["severity"]),
+        -row["lost_sends"],
+        -row["saved_sends"] - row["slow_sends"],
+        -event.bad_ms,
+        row["bad_from_ms"],
+        row["event_id"],
+    )
 
 
 def _finding_order(finding: Mapping[str, Any]) -> tuple[int | str, ...]:
-    severity = _SEVERITIES.index(finding["severity"])
-    return severity, -(finding["failures"] or 0), finding["start_ms"], finding["sentence"]
+    return (
+        _SEVERITIES.index(finding["severity"]),
+        -(finding["failures"] or 0),
+        finding["start_ms"],
+        finding["sentence"],
+    )
 
 
 def cost_words(cost: Mapping[str, int]) -> str:

@@ -102,8 +102,8 @@ def owner_hover(bar: Bar) -> str:
     interval = bar.source
     queue = f"{named(interval['topic'])} {named(interval['broker_name'])}:{interval['queue_id']}"
     head = f"<b>{queue}</b><br>{named(bar.kind)}"
-    when = interval_words(bar.start_ms, bar.end_ms)
-    return f"{head}<br>{when}" + (f"<br>{bar.rows:,} intervals, drawn as one" if bar.rows > 1 else "")
+    many = f"<br>{bar.rows:,} intervals, drawn as one" if bar.rows > 1 else ""
+    return f"{head}<br>{interval_words(bar.start_ms, bar.end_ms)}{many}"
 
 
 def rebalance_hover(change: Mapping[str, Any]) -> str:
@@ -154,21 +154,22 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
     )
     left_out = []
     if len(order) > len(rows):
-        queues = counted(len(order) - len(rows), "queue")
-        left_out.append(f"{queues} of group {group} whose owner changed least")
+        left_out.append(f"{counted(len(order) - len(rows), 'queue')} of group {group} whose owner changed least")
     if len(bars) < len(drawn):
-        several = f"{len(drawn):,} intervals of {table.name} of group {group}"
-        left_out.append(f"{several} are drawn as {counted(len(bars), 'bar')}")
+        left_out.append(
+            f"{len(drawn):,} intervals of {table.name} of group {group} are drawn as {counted(len(bars), 'bar')}"
+        )
     own = sorted(
         (change for change in rebalances if change["consumer_group"] == group),
         key=lambda change: (-change["moved"], change["changed_at_ms"], change["topic"]),
     )
     if len(own) > MOST_CHANGES:
-        few = counted(len(own) - MOST_CHANGES, "rebalance")
-        left_out.append(f"{few} of group {group} beyond the {MOST_CHANGES} that moved most")
-    changes_drawn = own[:MOST_CHANGES]
-    moves = moved_queues(published, group, changes_drawn)
-    told = tuple({**change, "moves": of_change} for change, of_change in zip(changes_drawn, moves, strict=True))
+        left_out.append(
+            f"{counted(len(own) - MOST_CHANGES, 'rebalance')} of group {group} beyond the {MOST_CHANGES} that moved"
+            " most"
+        )
+    moves = moved_queues(published, group, own[:MOST_CHANGES])
+    told = tuple({**change, "moves": of_change} for change, of_change in zip(own, moves, strict=False))
     return Ownership(group, known_from, tuple(rows), tuple(bars), len(drawn), told, tuple(left_out))
 
 

@@ -138,5 +138,5 @@ def _of_runs(night: Published, day: dt.date) -> Iterator[_Sample]:
 
 def _knows_isolations(night: Published) -> bool:
     """Whether a producer was replayed whose switch is not merely assumed to be off."""
-    rows = night.rows(PRODUCER_DAYS, ["switch_assumed", "not_replayed"])
-    return bool(rows.filter(~pc.field("switch_assumed") & pc.field("not_replayed").is_null()).num_rows)
+    is_known = ~pc.field("switch_assumed") & pc.field("not_replayed").is_null()
+    return bool(night.rows(PRODUCER_DAYS, ["client_id"], is_known).num_rows)

@@ -42,8 +42,8 @@ def moved_queues(published: Published, group: str, rebalances: Iterable[Mapping[
     Raises:
         LakeError: a table cannot be read.
     """
-    where = (pc.field("consumer_group") == pc.scalar(group)) & pc.field("in_route")
-    rows = published.rows(QUEUE_ALLOCATION, _COLUMNS, where)
+    of_group = pc.field("consumer_group") == pc.scalar(group)
+    rows = published.rows(QUEUE_ALLOCATION, _COLUMNS, of_group & pc.field("in_route"))
     stretches: dict[tuple[Any, ...], dict[Queue, set[str]]] = {}
     for *of, broker_name, queue_id, client_id in zip(*(rows[name].to_pylist() for name in _COLUMNS), strict=True):
         owners = stretches.setdefault(tuple(of), {}).setdefault((broker_name, queue_id), set())

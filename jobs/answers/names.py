@@ -38,8 +38,9 @@ def as_listed(question: Question, equal: Mapping[str, object]) -> dict[str, obje
         if column in question.closed and listed[column] not in words.values():
             option = next(option for option, name in question.narrowed_by.items() if name == column)
             text = safe(f"{value}")
-            known = ", ".join(words.values())
-            raise UsageError(f"--{option} '{text}' is none of {known}{did_you_mean(text, words.values())}")
+            raise UsageError(
+                f"--{option} '{text}' is none of {', '.join(words.values())}{did_you_mean(text, words.values())}"
+            )
     return listed
 
 

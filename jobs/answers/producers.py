@@ -51,11 +51,10 @@ def producer_name(row: Mapping[str, Any], owners: Mapping[str, str] = NO_OWNERS)
 
 def versions_of(published: Published) -> dict[Producer, str]:
     """Producer to its client versions on these days; empty where none is known."""
-    rows = published.rows(PRODUCER_DAYS, [*_PRODUCER, "client_version"])
-    versions = rows.group_by(_PRODUCER).aggregate([("client_version", "distinct")]).to_pylist()
+    rows = published.rows(PRODUCER_DAYS, [*_PRODUCER, "client_version"]).group_by(_PRODUCER)
     return {
         (row["client_id"], row["producer_group"]): ", ".join(sorted(filter(None, row["client_version_distinct"])))
-        for row in versions
+        for row in rows.aggregate([("client_version", "distinct")]).to_pylist()
     }
 
 

@@ -104,8 +104,7 @@ class Published:
                 whole = pa.Table.from_batches([piece])
                 wanted = whole if narrowed is None else narrowed(whole)
                 found += wanted.num_rows
-                with_piece = pa.concat_tables([first, wanted], promote_options="default")
-                first = with_piece.sort_by(ascending).slice(0, limit)
+                first = pa.concat_tables([first, wanted], promote_options="default").sort_by(ascending).slice(0, limit)
         return first, found
 
     def values(self, table: Table, column: str) -> set[str]:
@@ -141,10 +140,11 @@ class Published:
         Raises:
             LakeError: the run log has another version than this program knows, or cannot be read.
         """
-        hashes = ("settings_hash", "input_settings_hash", "code_version")
-        rows = [f"rows_{name}" for name in DISPOSITIONS]
-        what = ("event_date", "flow", "status", "run_id", "started_from", "logged_at", "event_seq", "client_logs")
-        columns = (*what, *rows, *hashes)
+        columns = (
+            *("event_date", "flow", "status", "run_id", "started_from", "logged_at", "event_seq", "client_logs"),
+            *(f"rows_{name}" for name in DISPOSITIONS),
+            *("settings_hash", "input_settings_hash", "code_version"),
+        )
         return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
 
     @property

@@ -176,16 +176,22 @@ def _choices(on_night: Night, drawn: Timeline, groups: Groups) -> dict[str, list
     found = [*on_night.drawn_findings, *(finding for event in on_night.drawn_events for finding in event.findings)]
     producer_groups = {
         *(row.producer_group for row in drawn.rows),
-        *(cost["producer_group"] for cost in on_night.costs[:_MOST_COSTS]),
-        *(finding["producer_group"] for finding in found),
+        *(row["producer_group"] for row in (*on_night.costs[:_MOST_COSTS], *found)),
     }
-    brokers = {*(row.broker_name for row in drawn.rows), *(finding["broker_name"] for finding in found)}
-    brokers |= {name for event in on_night.drawn_events for name in event.row["brokers"]}
-    versions = {version for finding in found for version in (finding["client_versions"] or "").split(", ")}
-    versions |= {row.client_version or "" for row in drawn.rows}
-    consumer_groups = {each["consumer_group"] for each in groups.events}
-    consumer_groups |= {each.consumer_group for each in groups.groups}
-    consumer_groups |= {each.consumer_group for each in groups.findings}
+    brokers = {
+        *(row.broker_name for row in drawn.rows),
+        *(finding["broker_name"] for finding in found),
+        *(name for event in on_night.drawn_events for name in event.row["brokers"]),
+    }
+    versions = {
+        *(row.client_version for row in drawn.rows),
+        *(version for finding in found for version in (finding["client_versions"] or "").split(", ")),
+    }
+    consumer_groups = {
+        *(event["consumer_group"] for event in groups.events),
+        *(group.consumer_group for group in groups.groups),
+        *(finding.consumer_group for finding in groups.findings),
+    }
     return {
         "groups": sorted(filter(None, producer_groups)),
         "consumer_groups": sorted(filter(None, consumer_groups)),

@@ -17,7 +17,7 @@ from jobs.answers.published import Published
 from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import not_given
-from jobs.answers.window import begins_before, lasts_beyond
+from jobs.answers.window import lasts_beyond
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.owners import NO_OWNERS, owner_of
@@ -108,7 +108,7 @@ def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expressi
     if narrowed.since_ms is not None:
         conditions.append(lasts_beyond(start, end, narrowed.since_ms))
     if narrowed.until_ms is not None:
-        conditions.append(begins_before(start, narrowed.until_ms))
+        conditions.append(start < narrowed.until_ms)
     return _all(conditions)
 
 

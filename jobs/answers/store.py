@@ -86,8 +86,7 @@ def storage_options(lake: str, spark: Mapping[str, str], environ: Mapping[str, s
 
 def has_key(options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> bool:
     """Whether options, environment or AWS's own files name a key for S3; delta-rs would ask the machine's cloud."""
-    is_named = "aws_access_key_id" in options or _says(environ, CREDENTIALS)
-    return is_named or is_there(Path.home() / ".aws")
+    return "aws_access_key_id" in options or _says(environ, CREDENTIALS) or is_there(Path.home() / ".aws")
 
 
 def reason_of(error: BaseException, options: Mapping[str, str]) -> str:

@@ -32,14 +32,12 @@ def timeline_figure(
     The figure is Plotly's JSON: `data`, `layout`, and `height` in pixels. Colours of text and lines are left to the
     page, which knows whether it is light or dark. It shows `within` at first, else all there is.
     """
-    series = (windows.all_brokers, *windows.of_broker.values())
-    views = [rate_traces(points) for points in series]
+    views = list(map(rate_traces, (windows.all_brokers, *windows.of_broker.values())))
     traces = [*views[0], *_event_trace(drawn, events), *_isolation_traces(drawn)]
     gantt_px = max(2, len(drawn.rows)) * _ROW_PX
     height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + _LEGEND_PX + gantt_px + _AXIS_PX
     span = _range(drawn, windows) if within is None else [within.since_ms, within.until_ms]
-    layout = _layout(drawn, events, span, height, gantt_px)
-    return {"data": traces, "layout": layout, "height": height}, views
+    return {"data": traces, "layout": _layout(drawn, events, span, height, gantt_px), "height": height}, views
 
 
 def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:

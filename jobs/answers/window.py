@@ -37,16 +37,11 @@ class Window:
             start = end = pc.field("changed_at_ms")
         else:
             return None
-        return begins_before(start, self.until_ms) & lasts_beyond(start, end, self.since_ms)
+        return (start < self.until_ms) & lasts_beyond(start, end, self.since_ms)
 
     def length_ms(self, start_ms: int, end_ms: int) -> int:
         """How much of an interval lies in the window."""
         return max(0, min(end_ms, self.until_ms) - max(start_ms, self.since_ms))
-
-
-def begins_before(start: pc.Expression, until_ms: int) -> pc.Expression:
-    """Rows that begin before `until_ms`."""
-    return start < pc.scalar(until_ms)
 
 
 def lasts_beyond(start: pc.Expression, end: pc.Expression, since_ms: int) -> pc.Expression:
