@@ -251,12 +251,16 @@ def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping
         .aggregate([([], "count_all")])
     )
     is_info = pc.field("severity") == pc.scalar(Severity.INFO.value)
-    events = _per_day(published, days, EVENTS, where=~is_info)
-    info = _per_day(published, days, EVENTS, where=is_info)
-    findings = _per_day(published, days, FINDINGS)
-    group_events = _per_day(published, days, GROUP_EVENTS)
     rebalances = _per_day(published, days, REBALANCES, ("moved",))
-    group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
+    rows_of = {
+        "events": (EVENTS, ~is_info),
+        "info_events": (EVENTS, is_info),
+        "findings": (FINDINGS, None),
+        "group_events": (GROUP_EVENTS, None),
+        "group_findings": (ALLOCATION_FINDINGS, None),
+    }
+    counts = {name: _per_day(published, days, table, where=where) for name, (table, where) in rows_of.items()}
+    counts |= {"isolations": isolated, "isolating_producers": producers, "rebalances": rebalances}
     ran = days_with(published)
 
     def of(counts: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
@@ -268,18 +272,11 @@ def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping
             has_sends=day in ran[FAULT_LATENCY],
             has_groups=day in ran[ALLOCATION],
             **{name: sum(row[name] for row in costs if row["event_date"] == day) for name in _COST},
+            **{name: of(rows, day) for name, rows in counts.items()},
             sends=of(attempts, day, "sends_sum"),
             failures=of(attempts, day, "failures_sum"),
-            isolations=of(isolated, day),
             isolated_ms=of(isolated, day, "isolated_ms_sum"),
-            isolating_producers=of(producers, day),
-            events=of(events, day),
-            info_events=of(info, day),
-            findings=of(findings, day),
-            group_events=of(group_events, day),
-            rebalances=of(rebalances, day),
             moved=of(rebalances, day, "moved_sum"),
-            group_findings=of(group_findings, day),
         )
         for day in days
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import pyarrow as pa
@@ -109,7 +111,7 @@ def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expressi
         conditions.append(lasts_beyond(start, end, narrowed.since_ms))
     if narrowed.until_ms is not None:
         conditions.append(start < narrowed.until_ms)
-    return _all(conditions)
+    return reduce(and_, conditions) if conditions else None
 
 
 def _equal(column: str, value: object) -> pc.Expression:
@@ -123,13 +125,6 @@ def _equal(column: str, value: object) -> pc.Expression:
         if of_class
         else ~field.isin([outcome for outcomes in OUTCOME_CLASSES.values() for outcome in outcomes])
     )
-
-
-def _all(conditions: Iterable[pc.Expression]) -> pc.Expression | None:
-    together = None
-    for condition in conditions:
-        together = condition if together is None else together & condition
-    return together
 
 
 def _found(published: Published, name: str, table: Table, narrowed: Narrowed) -> tuple[pa.Table, int]:

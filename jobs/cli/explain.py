@@ -85,7 +85,7 @@ def explain(
         raise UsageError(f"--queue {queue.queue_id} names no broker; write it like broker-a:3")
     published = opened(lake_of(call, "explain", ["deltalake"], lake, cluster), days, times)
     first, last = times.span(days)
-    at_ms = times.instants(first or published.days[0], last or published.days[-1]).at_ms or 0
+    at_ms = times.instants(first or published.days[0], last or published.days[-1])["at_ms"] or 0
     if queue:
         from jobs.answers.explain_queue import queue_at, queue_text
 

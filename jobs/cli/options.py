@@ -13,7 +13,6 @@ from jobs.cli.command import Option
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import DAY, FILE, FOLDER, TIME
 from jobs.cli.times import TimeOptions
-from jobs.serving.database import DATABASE
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -188,7 +187,6 @@ wait = option(
     metavar="MINUTES",
     help="queue this long for a lake that another run holds; without it, exit 5 at once",
 )
-database = option("--database", default=DATABASE, metavar="NAME", help=f"its name there; default {DATABASE}")
 verbose = option("-v", "--verbose", is_flag=True, help="show the trace of an error")
 
 

@@ -7,12 +7,12 @@ import click
 from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command
-from jobs.serving.database import checked_database
+from jobs.serving.database import DATABASE, checked_database
 from jobs.text.progress import Progress
 
 
 @click.command(cls=Command, does="put tables and views into the session's catalog, such as a Hive metastore")
-@options.database
+@options.option("--database", default=DATABASE, metavar="NAME", help=f"its name there; default {DATABASE}")
 @options.lake()
 @options.verbose
 @click.pass_obj

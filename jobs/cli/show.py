@@ -108,7 +108,7 @@ def show(
     published = opened(where, days, times)
     first, last = times.span(days)
     instants = times.instants(first or published.days[0], last or published.days[-1])
-    answer = ask(published, subject, Narrowed(equal, limit=limit, **vars(instants)), where.owners)
+    answer = ask(published, subject, Narrowed(equal, limit=limit, **instants), where.owners)
     form = forms.as_json if as_json else forms.as_csv if as_csv else forms.as_text
     if answer.not_given and form is not forms.as_text:  # the text has it already
         sys.stderr.write(f"faultline: {answer.not_given}\n")

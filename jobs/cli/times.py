@@ -33,15 +33,6 @@ class Time:
 
 
 @dataclass(frozen=True)
-class Instants:
-    """The times of `TimeOptions` as epoch ms; None for an option that was not used."""
-
-    at_ms: int | None = None
-    since_ms: int | None = None
-    until_ms: int | None = None
-
-
-@dataclass(frozen=True)
 class TimeOptions:
     """Values of `--at`, `--since` and `--until`; the last is exclusive."""
 
@@ -73,8 +64,11 @@ class TimeOptions:
             return first, last
         return day_of(min(with_date_ms)), day_of(max(with_date_ms))
 
-    def instants(self, first: dt.date, last: dt.date) -> Instants:
+    def instants(self, first: dt.date, last: dt.date) -> dict[str, int | None]:
         """The times on the days from `first` to `last`, of which one without a date is the first.
+
+        Returns:
+            `at_ms`, `since_ms` and `until_ms`, epoch ms; None for an option that was not used.
 
         Raises:
             UsageError: a window that ends before it begins, or a time on none of the days.
@@ -91,7 +85,7 @@ class TimeOptions:
             if not is_within:
                 days = f"{first}" if first == last else f"{first} to {last}"
                 raise UsageError(f"{name} {self.given[name].text} is not within {days}; give another time, or day")
-        return Instants(at.get("--at"), at.get("--since"), at.get("--until"))
+        return {f"{name}_ms": at.get(f"--{name}") for name in ("at", "since", "until")}
 
     def window(self, first: dt.date, last: dt.date) -> tuple[int, int]:
         """From `--since`, by default the first day's start, to `--until`, by default the last day's end; epoch ms.
@@ -100,8 +94,9 @@ class TimeOptions:
             UsageError: as `instants`.
         """
         given = self.instants(first, last)
-        since = start_ms(first) if given.since_ms is None else given.since_ms
-        return since, start_ms(last) + DAY_MS if given.until_ms is None else given.until_ms
+        since_ms, until_ms = given["since_ms"], given["until_ms"]
+        since_ms = start_ms(first) if since_ms is None else since_ms
+        return since_ms, start_ms(last) + DAY_MS if until_ms is None else until_ms
 
 
 def start_ms(day: dt.date) -> int:

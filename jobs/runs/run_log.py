@@ -112,15 +112,13 @@ def log_run(
         else None,
         "message": redacted(message, secrets_of({**os.environ, **settings.spark})) if message else None,
     }
-    names = RUN_LOG.schema.fieldNames()
     own = _command(run, done)
-    commands = {day: _CASCADE if day == cascading else own for day in days}
     rows = [
-        Row(**{**values, "command": command, "event_date": day.date, "cluster": day.cluster})
-        for day, command in commands.items()
+        values | {"command": _CASCADE if day == cascading else own, "event_date": day.date, "cluster": day.cluster}
+        for day in dict.fromkeys(days)
     ]
     if rows:
-        ordered = [tuple(row[name] for name in names) for row in rows]
+        ordered = [tuple(row[name] for name in RUN_LOG.schema.fieldNames()) for row in rows]
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
     if done and flow in context.published:
         context.published[flow][done.day] = PublishedDay(

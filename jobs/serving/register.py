@@ -53,11 +53,10 @@ def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Regis
     checked_database(database)
     if not lake.exists():
         raise LakeError(f"lake {lake.root} holds no run; run faultline nightly first, or give another --lake")
-    lacking: dict[str, str] = {}
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {database} COMMENT {sql_text(_COMMENT)}")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         reasons = list(pool.map(lambda table: _why_not(lake, table), TABLES))
-    lacking.update({table.name: why for table, why in zip(TABLES, reasons, strict=True) if why})
+    lacking = {table.name: why for table, why in zip(TABLES, reasons, strict=True) if why}
     tables = [table for table in TABLES if table.name not in lacking]
     for table in tables:
         _point_to(spark, database, table.name, lake.path(table))

@@ -86,7 +86,8 @@ def _csv_records(spark: SparkSession, paths: Sequence[str], header: str, sends_i
     values = {name: F.col(f"values._{place}") for place, name in enumerate(columns_of(header))}
     written = {**{column_name((name,)): value for name, value in values.items()}, **values}
     columns = {name: written.get(sends_input.source_of(name).column) for name in FIELDS}
-    as_json = F.when(F.col("damage").isNull(), F.to_json(_struct_of(values)))
+    record = F.struct(*(value.alias(name) for name, value in values.items()))
+    as_json = F.when(F.col("damage").isNull(), F.to_json(record))
     damage, detail = F.col("damage"), F.col("damage_detail")
     return _from_texts(records, columns, sends_input, F.coalesce(as_json, "raw"), damage, detail)
 
@@ -196,7 +197,3 @@ def _quoted(name: str) -> str:
 
 def _nested(column: str) -> str:
     return ".".join(map(_quoted, parts_of(column)))
-
-
-def _struct_of(values: Mapping[str, Column]) -> Column:
-    return F.struct(*(value.alias(name) for name, value in values.items()))

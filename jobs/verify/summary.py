@@ -18,25 +18,11 @@ from jobs.text.redaction import redacted
 
 _WORST = 10
 _NOTHING_TO_COMPARE = ("UNKNOWN_CLIENT", "NO_SENDS", "NOT_REPLAYED")
+_ITEM = (
+    *("event_date", "source", "writer", "producer_group", "broker_name"),
+    *("written", "matched", "other_length", "missed", "extra", "differing_ms", "cause"),
+)
 _SUMS = ("written", "matched", "other_length", "missed", "extra", "isolated_ms", "replayed_ms", "differing_ms")
-
-
-@dataclass(frozen=True)
-class Item:
-    """One broker of one writer whose replay differs, as `replay_checks` has it."""
-
-    event_date: str
-    source: str
-    writer: str
-    producer_group: str
-    broker_name: str
-    written: int
-    matched: int
-    other_length: int
-    missed: int
-    extra: int
-    differing_ms: int
-    cause: str
 
 
 @dataclass(frozen=True)
@@ -50,7 +36,7 @@ class VerifySummary:
         recorded: those of them whose client recorded its decisions.
         written: writes of clients; the next four count how they compare with the replay.
         causes: reason to number of brokers that differ for it, most first.
-        worst: the ten brokers that differ most, most differing writes first.
+        worst: the ten brokers that differ most, most differing writes first; `_ITEM`, columns of `replay_checks`.
         notes: client logs that could not be used, and assumptions about others.
     """
 
@@ -71,7 +57,7 @@ class VerifySummary:
     replayed_ms: int
     differing_ms: int
     causes: dict[str, int]
-    worst: list[Item]
+    worst: list[dict[str, Any]]
     notes: list[str]
 
     @property
@@ -107,10 +93,6 @@ def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult)
         **producers.asDict(),
         **sums.asDict(),
         causes={row["cause"]: row["count"] for row in causes},
-        worst=[_item(row.asDict()) for row in worst.select(*Item.__dataclass_fields__).collect()],
+        worst=[row.asDict() | {"event_date": f"{row['event_date']}"} for row in worst.select(*_ITEM).collect()],
         notes=[*result.warnings, *of_client_logs(files), *(without if logs else [])],
     )
-
-
-def _item(row: dict[str, Any]) -> Item:
-    return Item(**{**row, "event_date": str(row["event_date"])})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from jobs.text.terminal import counted, duration, grid, one_line, safe
-from jobs.verify.summary import Item, VerifySummary
+from jobs.verify.summary import VerifySummary
 
 CAUSES: Mapping[str, str] = {
     "UNKNOWN_CLIENT": 'the log names no client: set client_id in [client_logs."FOLDER"], or give the log of its start',
@@ -59,11 +60,15 @@ def _worst(summary: VerifySummary) -> str:
     return f"Where they differ, worst first{more}\n" + grid(header, [_row(item) for item in summary.worst])
 
 
-def _row(item: Item) -> list[str]:
-    who = safe(item.writer) + (f" ({safe(item.producer_group)})" if item.producer_group else "")
-    counts = (item.written, item.matched, item.other_length, item.missed, item.extra)
-    return [item.event_date, who, safe(item.broker_name), *(f"{count:,}" for count in counts),
-            duration(item.differing_ms), item.cause]  # fmt: skip
+def _row(item: Mapping[str, Any]) -> list[str]:
+    return [
+        item["event_date"],
+        safe(item["writer"]) + (f" ({safe(item['producer_group'])})" if item["producer_group"] else ""),
+        safe(item["broker_name"]),
+        *(f"{item[name]:,}" for name in ("written", "matched", "other_length", "missed", "extra")),
+        duration(item["differing_ms"]),
+        item["cause"],
+    ]
 
 
 def _notes(summary: VerifySummary) -> str:

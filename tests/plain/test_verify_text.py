@@ -10,10 +10,14 @@ import pytest
 from jobs.cli.fail_on import OF_VERIFY, check_counts, parse_condition
 from jobs.errors import ConditionMetError, UsageError
 from jobs.tables import REPLAY_CHECKS
-from jobs.verify.summary import Item, VerifySummary
+from jobs.verify.summary import VerifySummary
 from jobs.verify.summary_text import CAUSES, verify_text
 
-ITEM = Item("2026-11-21", "RECORDED", "p1\x1b", "PG", "broker-a", 1_200, 1_190, 3, 7, 2, 9_500, "UNEXPLAINED")
+ITEM = {
+    "event_date": "2026-11-21", "source": "RECORDED", "writer": "p1\x1b", "producer_group": "PG",
+    "broker_name": "broker-a", "written": 1_200, "matched": 1_190, "other_length": 3, "missed": 7, "extra": 2,
+    "differing_ms": 9_500, "cause": "UNEXPLAINED",
+}  # fmt: skip
 SUMMARY = VerifySummary(
     run_id="r", lake="/lake", days=["2026-11-21"], clusters=["c"], log_lines=10, bad_lines=2, switched_on=3, recorded=1,
     written=1_300, matched=1_290, other_length=3, missed=7, extra=2, isolated_ms=60_000, replayed_ms=58_000,
@@ -64,7 +68,7 @@ def test_each_cause_is_said_with_what_to_do(cause: str) -> None:
 
 
 def test_a_log_has_no_group() -> None:
-    of_log = dataclasses.replace(ITEM, source="CLIENT_LOG", writer="/logs/rocketmq_client.log", producer_group="")
+    of_log = ITEM | {"source": "CLIENT_LOG", "writer": "/logs/rocketmq_client.log", "producer_group": ""}
     assert "/logs/rocketmq_client.log  broker-a" in verify_text(dataclasses.replace(SUMMARY, worst=[of_log]))
 
 

@@ -226,11 +226,10 @@ class GroupFacts:
     @property
     def listed(self) -> set[str]:
         """Client ids that a broker listed."""
-        lists = (
-            *(member_list.client_ids for member_list in self.member_lists),
-            *(members.client_ids for members in self.members_before),
-        )
-        return {client_id for of_list in lists for client_id in of_list}
+        return {
+            *(client_id for member_list in self.member_lists for client_id in member_list.client_ids),
+            *(client_id for members in self.members_before for client_id in members.client_ids),
+        }
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> GroupFacts:

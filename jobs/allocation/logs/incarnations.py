@@ -115,15 +115,11 @@ def _at_once(by_number: Sequence[list[Event]], last_ms: Mapping[str, int]) -> li
 
 def _numbers(events: Sequence[Event]) -> list[int]:
     """The incarnation of each line."""
-    next_births_ms: list[int | None] = []
-    next_birth_ms = None
-    for event in reversed(events):
-        next_birth_ms = event.at_ms if _is_birth(event) else next_birth_ms
-        next_births_ms.append(next_birth_ms)
+    births_ms = [event.at_ms for event in events if _is_birth(event)]
     numbers, births = [], 0
-    for event, birth_ms in zip(events, reversed(next_births_ms), strict=True):
+    for event in events:
         births += _is_birth(event)
-        is_near = birth_ms is not None and birth_ms - event.at_ms <= _FIRST_WORDS_MS
+        is_near = births < len(births_ms) and births_ms[births] - event.at_ms <= _FIRST_WORDS_MS
         numbers.append(births + (event.event == "STARTED" and is_near))
     return numbers
 
