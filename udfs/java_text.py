@@ -31,14 +31,12 @@ def string_hash(text: str) -> int:
 
 
 def split(text: str, separator: str) -> list[str]:
-    """`String.split` with a plain separator: empty parts at the end are dropped.
+    """`String.split` with one plain character: empty parts at the end are dropped.
 
     >>> split("IDC1@", "@"), split("@a", "@"), split("", "@"), split("@", "@")
     (['IDC1'], ['', 'a'], [''], [])
     """
-    parts = text.split(separator)
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
+    parts = text.rstrip(separator).split(separator)
     return [] if parts == [""] and text else parts
 
 

@@ -50,11 +50,11 @@ def _head(night: Digest) -> str:
 
 def _headline(night: Digest) -> str:
     lines = [_head(night), f"  {one_line(night.headline)}", *([f"  {night.warning}"] if night.warning else [])]
+    counts = night.counts
     if night.events:  # else the headline has it
-        failed = percent(night.counts["failures"], night.counts["sends"])
-        lines.append(f"  {failed} of {counted(night.counts['sends'], 'send attempt')} failed.")
+        failed = percent(counts["failures"], counts["sends"])
+        lines.append(f"  {failed} of {counted(counts['sends'], 'send attempt')} failed.")
     if night.group_count:
-        counts = night.counts
         lines.append(
             f"  {counted(night.group_count, 'consumer group')}: {counted(counts['group_events'], 'event')};"
             f" {counted(counts['rebalances'], 'rebalance')} moved {counted(counts['moved'], 'queue')};"

@@ -124,8 +124,11 @@ def event_details(
 
 def _bars(row: Mapping[str, Any]) -> dict[str, Stretch]:
     """Name to bar, of those whose ends are known; together they span the axis."""
-    ends = {name: (row[first], row[last]) for name, (first, last) in _BARS.items()}
-    known = {name: span for name, span in ends.items() if None not in span}
+    known = {
+        name: (row[first], row[last])
+        for name, (first, last) in _BARS.items()
+        if row[first] is not None and row[last] is not None
+    }
     start, end = min(first for first, _ in known.values()), max(last for _, last in known.values())
     per_cent = 100 / max(end - start, 1)
     return {

@@ -74,8 +74,9 @@ def covering(rows: Sequence[Row], producer: str, group: str | None, broker: str,
         InputMissingError: no producer or several match, or none of its isolations holds then.
     """
     names = _one(rows, producer, group, broker)
-    of_producer = (row for row in rows if (row["client_id"], row["producer_group"]) == names)
-    own = sorted(of_producer, key=lambda row: row["start_ms"])
+    own = sorted(
+        (row for row in rows if (row["client_id"], row["producer_group"]) == names), key=lambda row: row["start_ms"]
+    )
     begun = [row for row in own if row["start_ms"] <= at_ms]
     for end in ("end_ms", "end_latest_ms"):
         if held := [row for row in begun if at_ms < row[end] or at_ms == row["start_ms"]]:

@@ -157,12 +157,9 @@ def bar_trace(
 
 def in_lanes(bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]]) -> tuple[list[float], list[float]]:
     """Middle and thickness of bars that share their rows."""
-    y, thickness = [], []
-    for bar in bars:
-        lane, count = lane_of[bar]
-        thickness.append(_THICKNESS / count)
-        y.append(bar.row - _THICKNESS / 2 + (lane + 0.5) * _THICKNESS / count)
-    return y, thickness
+    places = [(bar.row - _THICKNESS / 2, *lane_of[bar]) for bar in bars]
+    middles = [top + (lane + 0.5) * _THICKNESS / count for top, lane, count in places]
+    return middles, [_THICKNESS / count for *_, count in places]
 
 
 def markup(text: str) -> str:

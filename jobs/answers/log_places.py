@@ -41,8 +41,11 @@ def with_places(isolation: Isolation, files: Sequence[str]) -> Isolation:
                 may_be = {line for mark in marks.findall(row) for line in of_mark[mark] if _holds_seq(row, line.seq)}
                 for line in may_be:
                     found.setdefault(line, []).append(f"{file}:{number}")
-    lines = tuple(replace(line, places=tuple(found.get(line, ()))) for line in isolation.lines)
-    return replace(isolation, lines=lines, limits=isolation.limits if found else (*isolation.limits, _NO_ROW))
+    return replace(
+        isolation,
+        lines=tuple(replace(line, places=tuple(found.get(line, ()))) for line in isolation.lines),
+        limits=isolation.limits if found else (*isolation.limits, _NO_ROW),
+    )
 
 
 def _marks(line: Line) -> Iterator[bytes]:

@@ -65,9 +65,8 @@ def check_known(published: Published, question: Question, equal: Mapping[str, ob
 
 def _unknown(published: Published, noun: str, name: str, known: list[str], flow: Flow) -> str:
     """The error for a name that no table of the flow has, with the known ones."""
-    text, days = safe(name), f"{published.days[0]}"
-    if len(published.days) > 1:
-        days += f" to {published.days[-1]}"
+    text, first, last = safe(name), published.days[0], published.days[-1]
+    days = f"{first}" if first == last else f"{first} to {last}"
     there = _named(known) or f"none: {not_given(published, flow) or 'the tables name none'}"
     return (
         f"no {noun} '{text}' in {days} of cluster '{safe(published.cluster)}'"

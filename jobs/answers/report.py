@@ -167,8 +167,11 @@ def _whose(**names: Iterable[str | None]) -> Markup:
 
 def _whose_finding(finding: Mapping[str, Any]) -> Markup:
     """A finding's group, broker and client versions."""
-    versions = (finding["client_versions"] or "").split(", ")
-    return _whose(group=[finding["producer_group"]], broker=[finding["broker_name"]], version=versions)
+    return _whose(
+        group=[finding["producer_group"]],
+        broker=[finding["broker_name"]],
+        version=(finding["client_versions"] or "").split(", "),
+    )
 
 
 def _choices(on_night: Night, drawn: Timeline, groups: Groups) -> dict[str, list[str]]:

@@ -32,8 +32,8 @@ def rests_on(published: Published) -> list[str]:
     if ran[FAULT_LATENCY] & set(published.days):
         sentences += [*_of_producers(published), *_of_starts(published), *_of_verify(published)]
     if ran[ALLOCATION] & set(published.days) and published.producer_group is None:
-        sources = published.rows(QUEUE_OWNERSHIP, ["source"])["source"]
-        sentences += [of_owners(set(pc.unique(sources).to_pylist())), *_of_logs(published), *_of_strategies(published)]
+        sources = pc.unique(published.rows(QUEUE_OWNERSHIP, ["source"])["source"]).to_pylist()
+        sentences += [of_owners(sources), *_of_logs(published), *_of_strategies(published)]
     return sentences
 
 
@@ -45,8 +45,8 @@ def _of_producers(published: Published) -> list[str]:
     enforced = rows.filter(pc.field("enforced")).group_by(producer)
     by_producer = enforced.aggregate([("recorded_updates", "max")])
     recorded = pc.sum(pc.greater(by_producer["recorded_updates_max"], 0)).as_py() or 0
-    has_routes = published.rows(TOPIC_BROKERS, ["topic"]).num_rows > 0
-    said = of_producers(by_producer.num_rows, recorded, has_routes=has_routes)
+    routes = published.rows(TOPIC_BROKERS, ["topic"])
+    said = of_producers(by_producer.num_rows, recorded, has_routes=bool(routes.num_rows))
     if would_have := pc.sum(rows.filter(~pc.field("enforced"))["isolated_ms"]).as_py():
         said.append(f"producers with the switch off would have isolated for {duration(would_have)} (enforced = false)")
     if assumed := _producers(rows.filter(pc.field("switch_assumed")), producer):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from jobs.check.before import files_elsewhere, local_files, read_heads
 from jobs.check.elsewhere import NotSeenError, can_see
@@ -27,25 +26,20 @@ _REPLAYED_BY = {
 """Field to what its absence costs, and an example value."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Lines to print, and whether a run with these settings makes sense."""
-
-    lines: tuple[str, ...]
-    exit_code: int
-
-
-def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answer:
+def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> tuple[list[str], int]:
     """The answer from the heads of the input: sends field by field, other inputs only by the existence of their files.
 
     Args:
         settings: all settings.
         most_lines: lines of a file to read.
         now: the current time; no line can be later.
+
+    Returns:
+        Lines to print, and the exit code.
     """
     named = named_inputs(settings.inputs)
     if not named:
-        return Answer(("no input given; pass --sends PATH or set inputs.sends.path",), 2)
+        return ["no input given; pass --sends PATH or set inputs.sends.path"], 2
     lines: list[str] = []
     exit_code = 0
     for kind in dict.fromkeys(kind for kind, _ in named):
@@ -58,9 +52,10 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answe
         try:
             files = [*local_files(settings, kind), *files_elsewhere(settings, kind)]
             if kind == "sends" and files:
-                answer = _sends(read_heads(some_of(files), settings, most_lines), len(files), settings, now)
-                lines += answer.lines
-                exit_code = max(exit_code, answer.exit_code)
+                heads = read_heads(some_of(files), settings, most_lines)
+                of_sends, code = _sends(heads, len(files), settings, now)
+                lines += of_sends
+                exit_code = max(exit_code, code)
             elif files:
                 size = sum(file.size for file in files)
                 lines.append(f"{kind}: {counted(len(files), 'file')}, {size / 1e6:.1f} MB; not looked into")
@@ -69,10 +64,10 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answe
         except FaultlineError as error:
             lines.append(f"{kind}: WRONG: {error}")
             exit_code = max(exit_code, error.exit_code)
-    return Answer(tuple(lines), exit_code)
+    return lines, exit_code
 
 
-def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.datetime) -> Answer:
+def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.datetime) -> tuple[list[str], int]:
     sends = settings.inputs.sends
     rows = sum(len(head.records) for head in heads)
     bad = sum(len(head.bad) for head in heads)
@@ -94,7 +89,7 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
         *_counts("failures", found.failures),
         *_counts("a run would publish", {"attempts": found.attempts, "calls without an attempt": found.calls}),
     ]
-    return Answer(tuple(lines), 2 if any(problem.startswith("WRONG") for problem in wrong) else 0)
+    return lines, 2 if any(problem.startswith("WRONG") for problem in wrong) else 0
 
 
 def _table(fields: Sequence[FieldFound]) -> Iterator[str]:

@@ -46,9 +46,9 @@ def check(
 
     settings = call.settings(lake, inputs, with_lake=False)
     if not propose:
-        answer = check_inputs(settings, most_lines, call.clock())
-        print("\n".join(map(one_line, answer.lines)))
-        return answer.exit_code
+        lines, exit_code = check_inputs(settings, most_lines, call.clock())
+        print("\n".join(map(one_line, lines)))
+        return exit_code
     try:
         files = [*local_files(settings, "sends"), *files_elsewhere(settings, "sends")]
         if not files:

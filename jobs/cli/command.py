@@ -54,8 +54,12 @@ class Command(click.Command):
             raise
 
     def _refuse_options_as_values(self, args: list[str]) -> None:
-        options = [param for param in self.params if isinstance(param, click.Option)]
-        valued = {name for option in options if option.flag_activation_value is None for name in option.opts}
+        valued = {
+            name
+            for param in self.params
+            if isinstance(param, click.Option) and param.flag_activation_value is None
+            for name in param.opts
+        }
         given = args[: args.index("--")] if "--" in args else args
         for name, value in itertools.pairwise(given):
             if name in valued and re.match("-[^0-9]", value):

@@ -156,8 +156,13 @@ def published_lake(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def one_cluster(what: str, more: str = "") -> Decorator:
     """`lake.run_cluster`: the only cluster for a command that replays published days."""
-    text = f"the only cluster that is {what}{more}; default: each that has sends"
-    return option("--cluster", "run_cluster", metavar="NAME", section="lake", help=text)
+    return option(
+        "--cluster",
+        "run_cluster",
+        metavar="NAME",
+        section="lake",
+        help=f"the only cluster that is {what}{more}; default: each that has sends",
+    )
 
 
 def lake_folder(section: str) -> Decorator:

@@ -210,8 +210,7 @@ def _taken(folder: Path, own: Holder, *, break_lock: bool) -> RunLock:
         is_held = flocked is False or (elsewhere and current is not None and current.lease_until > own.since)
         if is_held and not break_lock:
             raise busy(folder, current)
-        taken_from = taken_over(current, content, own, was_locked=is_held)
-        return _FolderLock(folder, _replaced(folder, own), own, taken_from)
+        return _FolderLock(folder, _replaced(folder, own), own, taken_over(current, content, own, was_locked=is_held))
     finally:
         os.close(old)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+_PART = r"`(?:[^`]|``)+`|[^.`]+"
+_PATH = re.compile(rf"(?:{_PART})(?:\.(?:{_PART}))*")
 
 
 def parts_of(column: str) -> tuple[str, ...]:
@@ -16,15 +17,10 @@ def parts_of(column: str) -> tuple[str, ...]:
     >>> parts_of("`odd"), parts_of("a..b")
     (('`odd',), ('a..b',))
     """
-    parts, place = [], 0
-    while found := _PART.match(column, place):
-        parts.append(found[1].replace("``", "`") if found[1] is not None else found[2])
-        place = found.end() + 1
-        if found.end() == len(column):
-            return tuple(parts)
-        if column[found.end()] != ".":
-            break
-    return (column,)
+    if not _PATH.fullmatch(column):
+        return (column,)
+    parts = re.findall(_PART, column)
+    return tuple(part[1:-1].replace("``", "`") if part[0] == "`" else part for part in parts)
 
 
 def column_name(parts: Sequence[str]) -> str:

@@ -9,12 +9,11 @@ from typing import Literal
 from jobs.errors import SettingValueError
 from jobs.settings.time_zone import check_time_zone
 from udfs.plain_version import plain_version_number
+from udfs.strategy import NEARBY, OF_CLIENTS
 
 RequestMode = Literal["POP", "PULL"]
 MessageModel = Literal["CLUSTERING", "BROADCASTING"]
 
-STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
-NEARBY = "MACHINE_ROOM_NEARBY-"
 _MOST_NODES = 100_000
 
 
@@ -45,8 +44,8 @@ class StrategySettings:
         check_version(self.client_version)
         if self.strategy is not None:
             inner = self.strategy.removeprefix(NEARBY)
-            if inner not in STRATEGIES:
-                known = ", ".join((*STRATEGIES, f"{NEARBY}<one of these>"))
+            if inner not in OF_CLIENTS:
+                known = ", ".join((*OF_CLIENTS, f"{NEARBY}<one of these>"))
                 raise SettingValueError(f"strategy {self.strategy!r} is unknown; known are {known}")
             if self.strategy.startswith(NEARBY) and inner == "CONFIG":
                 raise SettingValueError("MACHINE_ROOM_NEARBY-CONFIG does not exist; give another inner strategy")

@@ -208,11 +208,11 @@ def test_times_without_an_offset_are_of_the_zone_that_is_said(
     site = Path("site.toml")
     site.write_text(site.read_text(encoding="utf-8").replace('format = "text"', f'format = "text"\n{zone}'), "utf-8")
     settings = load_settings([site], [], {})
-    answer = check_inputs(settings, 200, dt.datetime(2026, 11, 22, tzinfo=dt.UTC))
+    lines, _ = check_inputs(settings, 200, dt.datetime(2026, 11, 22, tzinfo=dt.UTC))
     staged = stage_sends(spark, settings, (DATE, DATE), str(tmp_path / "staging"))
     warnings = staged.warnings(dt.datetime(2026, 11, 22, tzinfo=dt.UTC), settings)
     said = [] if zone else [WITHOUT_ZONE]
-    assert [each.strip() for each in answer.lines if "WARNING" in each] == [f"WARNING: {each}" for each in said]
+    assert [each.strip() for each in lines if "WARNING" in each] == [f"WARNING: {each}" for each in said]
     assert warnings == said
     hours = 0 if zone else 8
     first = staged.sends(DAY).agg(F.min("ended_at")).collect()[0][0]
@@ -220,7 +220,7 @@ def test_times_without_an_offset_are_of_the_zone_that_is_said(
     early = dt.datetime(2026, 11, 21, hours, 20, tzinfo=dt.UTC)
     (to_come,) = staged.warnings(early, settings)[len(said) :]
     assert to_come.startswith(f"ended_at_ms is in the future, up to 2026-11-21T{hours:02}:")
-    assert f"  WARNING: {to_come}" in check_inputs(settings, 200, early).lines
+    assert f"  WARNING: {to_come}" in check_inputs(settings, 200, early)[0]
 
 
 def test_names_with_dots_are_read_as_proposed(spark: SparkSession, tmp_path: Path) -> None:

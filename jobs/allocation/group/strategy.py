@@ -13,11 +13,11 @@ from jobs.allocation.group.client_kind import NO_STRATEGY, not_computable
 from jobs.allocation.group.known import OwnerBefore
 from jobs.allocation.group.observed_clients import ObservedClient, in_common
 from jobs.kinds import GroupCause
-from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, StrategySettings
+from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from jobs.tables.queue_allocation import SOURCES
 from udfs.plain_version import plain_version_number
 from udfs.releases import since
-from udfs.strategy import BY_BROKER, OF_BROKERS, POP
+from udfs.strategy import BY_BROKER, NEARBY, OF_BROKERS, OF_CLIENTS, POP
 
 _ASSUMED = "AVG"
 _PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
@@ -146,7 +146,7 @@ def _how(
     spec, source = _spec(own, configured, observed, common)
     name = spec["name"]
     is_set_up = source == "SETTINGS" or all(parameter in spec for parameter in _needed(name))
-    if name.removeprefix(NEARBY) not in STRATEGIES or not is_set_up:
+    if name.removeprefix(NEARBY) not in OF_CLIENTS or not is_set_up:
         return ClientStrategy(spec, source, GroupCause.STRATEGY_UNKNOWN)
     if not _asks_the_broker(configured, observed, common):
         return ClientStrategy(spec, source)
