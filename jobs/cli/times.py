@@ -94,9 +94,7 @@ class TimeOptions:
             UsageError: as `instants`.
         """
         given = self.instants(first, last)
-        since_ms, until_ms = given["since_ms"], given["until_ms"]
-        since_ms = start_ms(first) if since_ms is None else since_ms
-        return since_ms, start_ms(last) + DAY_MS if until_ms is None else until_ms
+        return given["since_ms"] or start_ms(first), given["until_ms"] or start_ms(last) + DAY_MS
 
 
 def start_ms(day: dt.date) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,15 +67,13 @@ class Loop:
 
     def run(self) -> None:
         """Ask and write until stopped, then finish the files of the hour."""
-        done = 0
         try:
-            while self.pace.rounds is None or done < self.pace.rounds:
+            for done in itertools.count(1):
                 began_s = time.monotonic()
                 self._one_round(began_s)
-                done += 1
-                took_s = time.monotonic() - began_s
                 is_last = done == self.pace.rounds
-                if self.wait(0.0 if is_last else max(0.0, self.pace.every_s - took_s)):
+                took_s = time.monotonic() - began_s
+                if self.wait(0.0 if is_last else max(0.0, self.pace.every_s - took_s)) or is_last:
                     break
         finally:
             for file in self.files.values():

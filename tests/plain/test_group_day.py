@@ -16,9 +16,9 @@ from jobs.allocation.group.known import (
     Answered,
     AnswerGap,
     GroupFacts,
+    Holding,
     Languages,
     Lifetime,
-    LoggedHolding,
     MemberList,
     MembersBefore,
     OwnerBefore,
@@ -28,7 +28,6 @@ from jobs.allocation.group.known import (
     Topic,
 )
 from jobs.allocation.group.observed_clients import Connected, ObservedClient
-from jobs.allocation.group.ownership import Holding
 from jobs.allocation.group.rebalances import Rebalance
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from jobs.tables.day import Day
@@ -92,7 +91,7 @@ JOINS = GroupFacts(
 def test_each_table_of_a_day_on_which_a_client_joins() -> None:
     day = of(JOINS, None)
     should = Expected("T", at(0), at(400), "AVG", "RUNNING_INFO", None, "a", 0, True, "x", False)
-    own = Holding(at(0), at(1_000), "T", "a", 0, "x", "RUNNING_INFO", None, popped=False, last_answer_ms=at(999))
+    own = Holding(at(0), at(1_000), "T", "a", 0, "x", popped=False, source="RUNNING_INFO", last_answer_ms=at(999))
     late = Finding(
         at(400), at(431), "AGAINST_STRATEGY", "OBSERVED", "REBALANCE_NOT_RUN", "T", "a", 1, ("x", "y"), ("y",), ("x",),
         f"g {at(400)} JOINED",
@@ -311,12 +310,11 @@ def test_what_logs_show_of_a_client_that_stopped() -> None:
         member_lists=[members("x", 0, 1_000)],
         topics=[topic(RoutedBroker("a", 1))],
         lifetimes=[Lifetime("x", at(0), at(500), ended=True)],
-        logged_holdings=[LoggedHolding("T", "a", 0, popped=False, client_id="x", process="p", start_ms=at(0),
-                                       end_ms=at(500))],
+        logged_holdings=[Holding(at(0), at(500), "T", "a", 0, "x", popped=False, process="p")],
     )  # fmt: skip
     day = of(facts)
     assert day.queue_ownership == [
-        Holding(at(0), at(500), "T", "a", 0, "x", "CLIENT_LOG", "p", popped=False, last_answer_ms=None)
+        Holding(at(0), at(500), "T", "a", 0, "x", popped=False, source="CLIENT_LOG", process="p")
     ]
     assert found(day) == [("UNASSIGNED", "STOPPED_NOT_EXPIRED", 500, 630)]
 

@@ -12,8 +12,8 @@ from jobs.allocation.group.differences import Difference, differences
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.explained import explained
 from jobs.allocation.group.finding import Finding, without_pauses
-from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, MemberList, ProcessQueue
-from jobs.allocation.group.ownership import Holding, Sight, holdings, sights
+from jobs.allocation.group.known import Answered, Holding, Lifetime, MemberList, ProcessQueue
+from jobs.allocation.group.ownership import Sight, holdings, sights
 from jobs.allocation.group.sentence import sentence
 from jobs.kinds import Source
 from jobs.tables.day import Day
@@ -33,7 +33,7 @@ def _should(client_id: str | None, start_ms: int = 0, end_ms: int = 10_000, **ot
 def _did(
     client_id: str, start_ms: int = 0, end_ms: int = 10_000, source: str = Source.CLIENT_LOG, queue_id: int = 0
 ) -> Holding:
-    return Holding(start_ms, end_ms, "T", "a", queue_id, client_id, source, "p", popped=False, last_answer_ms=None)
+    return Holding(start_ms, end_ms, "T", "a", queue_id, client_id, popped=False, source=source, process="p")
 
 
 def _sight(
@@ -129,7 +129,7 @@ def test_each_queue_differs_by_itself() -> None:
 
 
 def test_of_a_topic_that_the_group_does_not_allocate_nothing_differs() -> None:
-    other = Holding(0, 10_000, "U", "a", 0, "x", Source.CLIENT_LOG, "p", popped=False, last_answer_ms=None)
+    other = Holding(0, 10_000, "U", "a", 0, "x", popped=False, process="p")
     assert _found([_should("x")], [_did("x"), other]) == []
 
 
@@ -247,9 +247,7 @@ def test_answers_that_show_a_queue_again_are_one_holding() -> None:
 
 
 def test_a_logged_holding_without_length_is_ignored() -> None:
-    logged = [
-        LoggedHolding("T", "a", 0, popped=False, client_id="x", process="p", start_ms=5, end_ms=end) for end in (5, 6)
-    ]
+    logged = [Holding(5, end, "T", "a", 0, "x", popped=False, process="p") for end in (5, 6)]
     assert [(each.source, each.process, each.end_ms) for each in holdings([], logged)] == [(Source.CLIENT_LOG, "p", 6)]
 
 

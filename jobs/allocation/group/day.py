@@ -16,10 +16,10 @@ from jobs.allocation.group.finding import Finding
 from jobs.allocation.group.findings import of_allocation, of_group, of_members, of_topics
 from jobs.allocation.group.flapping import flaps
 from jobs.allocation.group.inputs import inputs
-from jobs.allocation.group.known import GroupFacts
+from jobs.allocation.group.known import GroupFacts, Holding
 from jobs.allocation.group.listed import while_listed
 from jobs.allocation.group.observed_clients import observed_clients
-from jobs.allocation.group.ownership import Holding, holdings, sights
+from jobs.allocation.group.ownership import holdings, sights
 from jobs.allocation.group.rebalances import Rebalance, of_one_view, rebalances
 from jobs.allocation.group.sentence import event_sentence, sentence
 from jobs.allocation.group.shares import Strategies, shares_at_midnight

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.allocation.group.expected import Expected
-from jobs.allocation.group.ownership import EXPIRES_MS, Holding, Sight, clients_with_log
+from jobs.allocation.group.known import Holding
+from jobs.allocation.group.ownership import EXPIRES_MS, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, joined, touching
 from jobs.kinds import GroupKind, Source
 from jobs.tables.day import Day

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jobs.allocation.group.observed_clients import Connected, ObservedClient
+from jobs.kinds import Source
 
 
 class RoutedBroker(NamedTuple):
@@ -148,17 +149,22 @@ class Lifetime:
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedHolding:
-    """An interval in which a client owned a queue, by its log."""
+class Holding:
+    """An interval in which a client owned a queue, by one source; columns of `queue_ownership`.
 
+    What is known from its log has a `process`, and no `last_answer_ms`.
+    """
+
+    start_ms: int
+    end_ms: int
     topic: str
     broker_name: str
     queue_id: int
-    popped: bool
     client_id: str
-    process: str
-    start_ms: int
-    end_ms: int
+    popped: bool
+    source: str = Source.CLIENT_LOG
+    process: str | None = None
+    last_answer_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +223,7 @@ class GroupFacts:
     answered: Sequence[Answered] = ()
     answer_gaps: Sequence[AnswerGap] = ()
     lifetimes: Sequence[Lifetime] = ()
-    logged_holdings: Sequence[LoggedHolding] = ()
+    logged_holdings: Sequence[Holding] = ()
     refusals: Sequence[Refusal] = ()
     silences: Sequence[Silence] = ()
     owners_before: Sequence[OwnerBefore] = ()
@@ -253,7 +259,7 @@ KINDS = {
     "answered": Answered,
     "answer_gaps": AnswerGap,
     "lifetimes": Lifetime,
-    "logged_holdings": LoggedHolding,
+    "logged_holdings": Holding,
     "refusals": Refusal,
     "silences": Silence,
     "owners_before": OwnerBefore,

@@ -5,28 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, MemberList
+from jobs.allocation.group.known import Answered, Holding, Lifetime, MemberList
 from jobs.intervals.of_lists import grouped, touching
 from jobs.kinds import Source
 
 EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
 _PAUSE_MS = 10_000  # a log that ends this soon before a broker last lists the client ended with it
-
-
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """An interval in which a client owned a queue, by one source; columns of `queue_ownership`."""
-
-    start_ms: int
-    end_ms: int
-    topic: str
-    broker_name: str
-    queue_id: int
-    client_id: str
-    source: str
-    process: str | None
-    popped: bool
-    last_answer_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +24,9 @@ class Sight:
     ended: bool
 
 
-def holdings(answered: Iterable[Answered], logged: Iterable[LoggedHolding]) -> list[Holding]:
+def holdings(answered: Iterable[Answered], logged: Iterable[Holding]) -> list[Holding]:
     """Ownership by answers and by logs."""
-    by_log = (
-        Holding(
-            start_ms=holding.start_ms,
-            end_ms=holding.end_ms,
-            topic=holding.topic,
-            broker_name=holding.broker_name,
-            queue_id=holding.queue_id,
-            client_id=holding.client_id,
-            source=Source.CLIENT_LOG,
-            process=holding.process,
-            popped=holding.popped,
-            last_answer_ms=None,
-        )
-        for holding in logged
-    )
-    return [holding for holding in (*_by_answers(answered), *by_log) if holding.end_ms > holding.start_ms]
+    return [holding for holding in (*_by_answers(answered), *logged) if holding.end_ms > holding.start_ms]
 
 
 def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
@@ -73,9 +42,8 @@ def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
             broker_name=queue.broker_name,
             queue_id=queue.queue_id,
             client_id=client_id,
-            source=Source.RUNNING_INFO,
-            process=None,
             popped=queue.popped,
+            source=Source.RUNNING_INFO,
             last_answer_ms=max(answer.last_answer_ms for answer in run),
         )
         for (queue, client_id), rows in of_queues.items()
