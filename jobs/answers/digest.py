@@ -33,6 +33,7 @@ from udfs.strategy import RETRY_TOPIC
 
 MOST, _MOST_BROKERS = 8, 50
 _ISOLATED = ("isolated_ms", "isolations")
+_OF_GROUP_EVENT = ("event_id", "consumer_group", "kind", "start_ms", "settled_ms", "sentence")
 _PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # every rebalance takes some time
 
 
@@ -138,7 +139,8 @@ def digests_of(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> l
 def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     (day,) = published.days
     on_night, ran = night(published, nights_before=0, owners=owners), days_with(published)
-    producers = _producers(published)
+    columns = ["client_id", "producer_group", "client_version", "enforced", *_ISOLATED, "contradictions"]
+    producers = published.rows(PRODUCER_DAYS, columns)
     isolating = producers.filter(pc.field("enforced") & (pc.field("isolated_ms") > 0))
     by_group = _per_group(isolating)
     groups = _longest(by_group, "producer_group")
@@ -172,18 +174,15 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         missing_producers=missing,
         group_count=len(troubled),
         groups=troubled[:MOST],
-        group_events=[_group_event(event) for event in gravest_events(consumers.events)[:MOST]],
+        group_events=[
+            {name: event[name] for name in _OF_GROUP_EVENT} for event in gravest_events(consumers.events)[:MOST]
+        ],
         group_findings=kinds[:MOST],
         queues=_queues(published),
         rejected=_rejected(published),
         rests_on=rests_on(published),
         owners=owners_of(named, owners),
     )
-
-
-def _producers(published: Published) -> pa.Table:
-    columns = ("client_id", "producer_group", "client_version", "enforced", *_ISOLATED, "contradictions")
-    return published.rows(PRODUCER_DAYS, columns)
 
 
 def _per_group(isolating: pa.Table) -> pa.Table:
@@ -206,9 +205,8 @@ def _missing(published: Published, producers: pa.Table) -> list[str]:
 
 def _event(event: Event) -> dict[str, Any]:
     """The row, without its day, and what the event says."""
-    left_out = ("event_date", "cluster")
-    row = {name: value for name, value in event.row.items() if name not in left_out and not name.endswith("_at")}
-    return row | {
+    left_out = {"event_date", "cluster", *(name for name in event.row if name.endswith("_at"))}
+    return {name: value for name, value in event.row.items() if name not in left_out} | {
         "where": event.where, "what": event.what, "notes": event.notes,
         "findings": event.kinds, "worst": event.worst,
     }  # fmt: skip
@@ -243,11 +241,6 @@ def _worst_brokers(published: Published, brokers: pa.Table) -> list[dict[str, An
 def _is_noted(finding: Mapping[str, Any]) -> bool:
     """Whether to list it: not for retry topics, whose owner does not matter, nor for short effects of a rebalance."""
     return not (finding["topic"] or "").startswith(RETRY_TOPIC) and finding["cause"] not in _PASSING
-
-
-def _group_event(event: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("event_id", "consumer_group", "kind", "start_ms", "settled_ms", "sentence")
-    return {name: event[name] for name in names}
 
 
 def _queues(published: Published) -> dict[str, int]:

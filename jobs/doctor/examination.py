@@ -128,9 +128,8 @@ def as_text(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
 
 def as_json(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
     """The checks as one JSON object, without `secrets`."""
-    is_fit = all(check.is_ok is not False for check in checks)
     shown = [
         asdict(check) | {"found": redacted(check.found, secrets), "fix": redacted(check.fix, secrets)}
         for check in checks
     ]
-    return json.dumps({"fit": is_fit, "checks": shown}, indent=1)
+    return json.dumps({"fit": all(check.is_ok is not False for check in checks), "checks": shown}, indent=1)
