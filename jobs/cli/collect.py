@@ -21,7 +21,7 @@ from jobs.cli.call import Call
 from jobs.cli.command import Command
 from jobs.cli.parameters import FILE, FOLDER
 from jobs.collect.asking import Asking
-from jobs.collect.collector import Collector, Scope, Wanted
+from jobs.collect.collector import Collector, Scope
 from jobs.collect.files import HourlyFiles
 from jobs.collect.loop import Loop, Pace
 from jobs.collect.remoting import Keys, NoAnswerError, Security
@@ -105,7 +105,7 @@ def collect(
     stop = threading.Event()
     security = _security(call.secrets, tls_ca, tls=tls)
     asking = Asking(seconds("--timeout", timeout), requests_per_second, security, stop.wait)
-    collector = Collector(asking, _addresses(namesrv), Wanted(groups, topics, cluster), call.clock)
+    collector = Collector(asking, _addresses(namesrv), groups, topics, cluster, call.clock)
     with _stopped_by_signals(stop), closing(asking):
         try:
             print(_plan(collector.scope(), pace, requests_per_second), file=sys.stdout if plan else sys.stderr)

@@ -16,21 +16,6 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What to ask about.
-
-    Attributes:
-        groups: consumer groups; empty = all.
-        topics: topics besides those that the groups read; neither groups nor topics = all.
-        cluster: name to write into every line; None = no name.
-    """
-
-    groups: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    cluster: str | None = None
-
-
-@dataclass(frozen=True)
 class Scope:
     """What a round asks about.
 
@@ -66,14 +51,23 @@ class Collector:
     Args:
         asking: asks an address.
         name_servers: their addresses; of lists the first that answers counts, of routes each is asked.
-        wanted: what to ask about.
+        groups: consumer groups to ask about; empty = all.
+        topics: topics besides those that the groups read; neither groups nor topics = all.
+        cluster: name to write into every line; None = no name.
         clock: the instant now, UTC.
     """
 
     def __init__(
-        self, asking: Asking, name_servers: Sequence[str], wanted: Wanted, clock: Callable[[], dt.datetime]
+        self,
+        asking: Asking,
+        name_servers: Sequence[str],
+        groups: Sequence[str],
+        topics: Sequence[str],
+        cluster: str | None,
+        clock: Callable[[], dt.datetime],
     ) -> None:
-        self._asking, self._name_servers, self._wanted, self._clock = asking, name_servers, wanted, clock
+        self._asking, self._name_servers, self._clock = asking, name_servers, clock
+        self._wanted_groups, self._wanted_topics, self._cluster = groups, topics, cluster
         self._groups_of: dict[str, set[str]] = {}
 
     @property
@@ -99,7 +93,7 @@ class Collector:
         with self._readable():
             info = self._info()
             brokers = of_cluster.addresses(info)
-            groups = self._wanted.groups or self._groups(brokers)
+            groups = self._wanted_groups or self._groups(brokers)
             return Scope(brokers, groups, self._topics(info, brokers, groups), len(self._name_servers))
 
     def round(self, scope: Scope) -> Round:
@@ -156,10 +150,10 @@ class Collector:
         return sorted(set().union(*(self._groups_of.get(broker, ()) for broker in brokers)))
 
     def _topics(self, info: str, brokers: Mapping[str, Sequence[str]], groups: Sequence[str]) -> list[str]:
-        if not self._wanted.groups and not self._wanted.topics:
+        if not self._wanted_groups and not self._wanted_topics:
             return of_cluster.topics_in(self._of_name_server(of_cluster.ALL_TOPICS).body, info)
-        topics = set(self._wanted.topics)
-        for group in self._wanted.groups:
+        topics = set(self._wanted_topics)
+        for group in self._wanted_groups:
             asked = (
                 self._answer_of(addresses, of_cluster.CONSUMER_CONNECTIONS, {"consumerGroup": group})
                 for addresses in brokers.values()
@@ -195,7 +189,7 @@ class Collector:
 
     def _line(self, subject: Mapping[str, Any], answer: Answer | None) -> Line:
         """A line of what came back: code null when nothing did; the body only of an answer, else the remark."""
-        of_cluster_too = {"cluster": self._wanted.cluster} if self._wanted.cluster is not None else {}
+        of_cluster_too = {"cluster": self._cluster} if self._cluster is not None else {}
         captured_at_ms = int(self._clock().timestamp() * 1000)
         code, body = (answer.code, answer.body or None) if answer else (None, None)
         line = {"captured_at_ms": captured_at_ms, **of_cluster_too, **subject, "code": code, "body": body}

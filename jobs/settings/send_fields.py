@@ -103,7 +103,7 @@ def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
     return "holds a control character" if _CONTROL.search(text) and name not in {"error", "order_key"} else None
 
 
-def problem_of_time(name: str, value_ms: float | None) -> str | None:
+def problem_of_time(name: str, value_ms: int | None) -> str | None:
     """What is wrong with a time or a duration; None when nothing is.
 
     Args:
@@ -113,11 +113,12 @@ def problem_of_time(name: str, value_ms: float | None) -> str | None:
     >>> problem_of_time("latency_ms", -1), problem_of_time("ended_at_ms", EARLIEST_MS)
     ('is not a latency between 0 and a day', None)
     """
-    if name == "latency_ms":
-        is_good = value_ms is not None and 0 <= value_ms <= LONGEST_LATENCY_MS
-        return None if is_good else "is not a latency between 0 and a day"
-    is_good = value_ms is not None and EARLIEST_MS <= value_ms < LATEST_MS
-    return None if is_good else "is not a time between 2015 and 2100"
+    least, most, what = (
+        (0, LONGEST_LATENCY_MS, "a latency between 0 and a day")
+        if name == "latency_ms"
+        else (EARLIEST_MS, LATEST_MS - 1, "a time between 2015 and 2100")
+    )
+    return None if value_ms is not None and least <= value_ms <= most else f"is not {what}"
 
 
 def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:

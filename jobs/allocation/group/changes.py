@@ -248,11 +248,10 @@ def _silent_brokers(unheard: Iterable[Unheard], member_lists: Sequence[MemberLis
             for run in together
             if broker.start_ms - run[0].start_ms <= REBALANCE_MS and abs(broker.end_ms - run[0].end_ms) <= SETTLES_MS
         )
-        run = next(alike, None)
-        if run is None:
-            together.append([broker])
-        else:
+        if run := next(alike, None):
             run.append(broker)
+        else:
+            together.append([broker])
     for run in together:
         names = {broker.broker_name for broker in run}
         start_ms, end_ms = run[0].start_ms, max(broker.end_ms for broker in run)
