@@ -42,8 +42,7 @@ def _of_producers(published: Published) -> list[str]:
     producer = ["client_id", "producer_group"]
     counts = ["enforced", "switch_assumed", "not_replayed", "isolated_ms", "recorded_updates", "contradictions"]
     rows = published.rows(PRODUCER_DAYS, [*producer, *counts, "call_timeout_ms", "client_version"])
-    enforced = rows.filter(pc.field("enforced")).group_by(producer)
-    by_producer = enforced.aggregate([("recorded_updates", "max")])
+    by_producer = rows.filter(pc.field("enforced")).group_by(producer).aggregate([("recorded_updates", "max")])
     recorded = pc.sum(pc.greater(by_producer["recorded_updates_max"], 0)).as_py() or 0
     routes = published.rows(TOPIC_BROKERS, ["topic"])
     said = of_producers(by_producer.num_rows, recorded, has_routes=bool(routes.num_rows))

@@ -72,8 +72,7 @@ def _event_trace(drawn: Timeline, events: Sequence[Event]) -> list[dict[str, Any
     ]
     places = [bar.row for bar in bars], [0.5] * len(bars)
     marker = {"color": _EVENT, "line": {"color": _EVENT, "width": 1}}
-    trace = bar_trace("event", bars, places, _event_hover, marker)
-    return [{**trace, **_BELOW, "meta": "event"}] if bars else []
+    return [bar_trace("event", bars, places, _event_hover, marker, **_BELOW, meta="event")] if bars else []
 
 
 def _rows_of(drawn: Timeline, events: Sequence[Event]) -> list[tuple[Event, tuple[int, int]]]:

@@ -107,8 +107,7 @@ def _looked_into(files: Sequence[InputFile], kind: str, settings: Settings) -> I
             return opened.read(HEAD_BYTES)
 
     def look(file: InputFile) -> InputFile:
-        is_sends = kind == "sends"
-        return checked(file, format_of(file.name, settings.inputs.sends.format) if is_sends else TEXT, head)
+        return checked(file, format_of(file.name, settings.inputs.sends.format) if kind == "sends" else TEXT, head)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield from pool.map(look, files)

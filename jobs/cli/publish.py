@@ -202,8 +202,8 @@ def _run_flows(how: RunOptions, answer: Answer, days: str, say: Callable[[str], 
                     result = run_fault_latency(spark, settings, run, progress)
                 answer.facts.append(facts_of("fault-latency", settings, result))
             if "allocation" in flows:
-                is_first = flows[0] == "allocation"  # later the lock is broken already; its holder is a newer run
-                second = replace(run, break_lock=run.break_lock and is_first)
+                # after the first flow the lock is broken already; its holder is a newer run
+                second = replace(run, break_lock=run.break_lock and flows[0] == "allocation")
                 result = run_allocation(spark, settings, second, progress)
                 answer.facts.append(facts_of("allocation", settings, result))
     finally:

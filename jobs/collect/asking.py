@@ -83,8 +83,7 @@ class Asking:
         rest.seconds = 0.0
         if is_refusal(code, answer.code, answer.remark):
             asked_for = REQUESTS.get(code, str(code))
-            refusal = self.refusals.setdefault((asked_for, answer.code), Refusal(asked_for, address, answer))
-            refusal.count += 1
+            self.refusals.setdefault((asked_for, answer.code), Refusal(asked_for, address, answer)).count += 1
         return answer
 
     def close(self) -> None:

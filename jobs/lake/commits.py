@@ -44,7 +44,6 @@ def rows_written(metrics: Mapping[str, str]) -> int:
 
 def _commit_info(log: Any, version: int) -> Mapping[str, Any]:
     """The `commitInfo` that Delta writes first; another program may have written this commit."""
-    path = log.logPath().suffix(f"/{version:020}.json")
-    lines = log.store().read(path, log.newDeltaHadoopConf())
+    lines = log.store().read(log.logPath().suffix(f"/{version:020}.json"), log.newDeltaHadoopConf())
     info: Mapping[str, Any] = {} if lines.isEmpty() else json.loads(lines.head()).get("commitInfo") or {}
     return info

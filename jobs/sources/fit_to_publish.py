@@ -58,8 +58,7 @@ def check_fit_to_publish(
         if not counts.add_up:
             raise ReconciliationError(f"counts of {day.date} do not add up: {counts}; run again and report it")
         if counts.rows_quarantined > counts.rows_read * settings.max_bad_fraction:
-            rejected = write_rejected(staged, day, settings.lake)
-            raise TooManyBadLinesError(_too_many(staged, counts, settings, rejected))
+            raise TooManyBadLinesError(_too_many(staged, counts, settings, write_rejected(staged, day, settings.lake)))
     for date in sorted({day.date for day in days}):
         for kind in needed:
             published = sum(staged.rows_published(kind, day) for day in days if day.date == date)

@@ -20,8 +20,7 @@ def write_rejected(staged: Staged, day: Day, lake: str) -> str | None:
     It replaces an earlier run's. None where the lake takes no file: the run's own error is more important.
     """
     rows = staged.quarantine(day, "").select(*_COLUMNS).orderBy("source", "file", "line").limit(_MOST)
-    lines = (json.dumps(row.asDict(), ensure_ascii=False) for row in rows.collect())
-    text = "".join(f"{line}\n" for line in lines)
+    text = "".join(f"{json.dumps(row.asDict(), ensure_ascii=False)}\n" for row in rows.collect())
     folder = local_folder(lake)
     try:
         if folder is not None:

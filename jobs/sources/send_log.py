@@ -87,8 +87,7 @@ def read_sends(
     Raises:
         SettingsError: the mapping names columns that cannot be read as configured.
     """
-    sends_input = settings.inputs.sends
-    lines = read_by_format(spark, manifest, sends_input)
+    lines = read_by_format(spark, manifest, settings.inputs.sends)
     typed = _typed(lines, settings).observe(
         row_count,
         F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"),

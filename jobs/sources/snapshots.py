@@ -21,8 +21,7 @@ _ROUTE = "queueDatas ARRAY<STRUCT<brokerName: STRING, readQueueNums: INT, writeQ
 
 
 def _route_rules() -> list[Rule]:
-    options = {"allowUnquotedFieldNames": "true"}
-    route = F.from_json("body", _ROUTE, options)
+    route = F.from_json("body", _ROUTE, {"allowUnquotedFieldNames": "true"})
     nameless = F.exists(route["queueDatas"], lambda of: F.coalesce(F.trim(of["brokerName"]) == "", F.lit(True)))
     negative = F.exists(route["queueDatas"], lambda of: (of["readQueueNums"] < 0) | (of["writeQueueNums"] < 0))
     is_answer = F.col("code") == 0

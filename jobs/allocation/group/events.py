@@ -263,9 +263,7 @@ def _event(
             for trouble in sorted(troubles, key=lambda trouble: (trouble.start_ms, trouble.end_ms, str(trouble)))
         )
     ]
-    ends_ms = [queue["end_ms"] for queue in queues]
-    shown_ms = max(at for at in (change.noticed_until_ms, change.start_ms) if at is not None)
-    settled_ms = max([shown_ms, *ends_ms])
+    settled_ms = max(change.start_ms, change.noticed_until_ms or 0, *(queue["end_ms"] for queue in queues))
     counts = {kind: _counted(queues, kind) if is_observed else (None, None) for kind in _KINDS}
     return GroupEvent(
         event_id=event_id,
