@@ -42,12 +42,14 @@ def days_text(days: Sequence[dt.date]) -> str:
     return _spans_text(spans)
 
 
-def not_published_text(spans: Sequence[Span]) -> str:
-    """A sentence about days of the question that the answer does not cover.
+def not_published_text(spans: Sequence[Span]) -> str | None:
+    """A sentence about days of the question that the answer does not cover; None if it covers all.
 
     >>> not_published_text([(dt.date(2026, 11, 21), dt.date(2026, 11, 21))])
     '2026-11-21 is not published: nothing here is of it'
     """
+    if not spans:
+        return None
     is_one = len(spans) == 1 and spans[0][0] == spans[0][1]
     be, of = ("is", "it") if is_one else ("are", "them")
     return f"{_spans_text(spans)} {be} not published: nothing here is of {of}"

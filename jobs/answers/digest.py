@@ -155,7 +155,7 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         date=f"{day}",
         cluster=published.cluster,
         headline=on_night.headline,
-        warning=unsure_text(unsure) if (unsure := unsure_days(published)) else None,
+        warning=unsure_text(unsure_days(published)),
         not_given=[NOT_GIVEN[flow] for flow in (FAULT_LATENCY, ALLOCATION) if day not in ran[flow]],
         counts={name: value for name, value in asdict(on_night.whole).items() if name != "date"},
         costs=list(on_night.costs),

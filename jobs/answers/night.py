@@ -216,7 +216,7 @@ def cost_sums(calls: pa.Table, keys: Sequence[str]) -> list[dict[str, Any]]:
     for name, is_so in zip(_COST, (lost, no_broker, saved, late), strict=True):
         marked = marked.append_column(name, pc.cast(is_so, pa.int64()))
     sums = marked.group_by(keys).aggregate([(name, "sum") for name in _COST])
-    return [{name.removesuffix("_sum"): value for name, value in row.items()} for row in sums.to_pylist()]
+    return list(sums.rename_columns({f"{name}_sum": name for name in _COST}).to_pylist())
 
 
 def _costs_of_groups(costs: Sequence[Mapping[str, Any]], days: Sequence[dt.date]) -> list[dict[str, Any]]:

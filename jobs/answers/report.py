@@ -89,7 +89,7 @@ def render(
     """
     on_night, drawn = night(published), timeline(published)
     groups = consumer_groups(published) if published.producer_group is None else Groups((), (), (), (), ())
-    windows, unsure = minutes(published, _BROKERS_TO_CHOOSE, on_night.events[:MOST_EVENTS]), unsure_days(published)
+    windows = minutes(published, _BROKERS_TO_CHOOSE, on_night.events[:MOST_EVENTS])
     figure, views = timeline_figure(drawn, windows, on_night.drawn_events, published.window)
     figures = {
         "timeline": figure,
@@ -105,8 +105,8 @@ def render(
             span=span_text(published),
             night=on_night,
             details=event_details(published, on_night.events[:MOST_EVENTS], released, ladders),
-            not_published=not_published_text(published.not_published) if published.not_published else None,
-            unsure=unsure_text(unsure) if unsure else None,
+            not_published=not_published_text(published.not_published),
+            unsure=unsure_text(unsure_days(published)),
             other_settings=other_settings(published),
             drawn=drawn,
             windows=windows,

@@ -60,12 +60,14 @@ def percent(part: float, whole: float) -> str:
     return f"{share:.0f} %" if share >= 10 or share == round(share) else f"{share:.2g} %"
 
 
-def unsure_text(days: Sequence[dt.date]) -> str:
-    """A sentence about days whose last run did not succeed.
+def unsure_text(days: Sequence[dt.date]) -> str | None:
+    """A sentence about days whose last run did not succeed; None without such a day.
 
     >>> unsure_text([dt.date(2026, 11, 21)])
     'the last run of 2026-11-21 has not succeeded: its tables may not fit together; run it again'
     """
+    if not days:
+        return None
     return (
         f"the last run of {', '.join(map(str, days))} has not succeeded: its tables may not fit together; run it again"
     )

@@ -211,9 +211,8 @@ def _parquet(name: str, opened: IO[bytes], most_lines: int) -> Head:
         raise InputUnreadableError(
             f"{name} cannot be read as Parquet ({error}); replace it with a complete copy"
         ) from error
-    columns = tuple(_parquet_names(schema))
     rows = [] if batch is None else batch.to_pylist()
-    return Head(name, False, columns, tuple(dict(_named(_flat_row(row))) for row in rows))
+    return Head(name, False, tuple(_parquet_names(schema)), tuple(dict(_named(_flat_row(row))) for row in rows))
 
 
 def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:

@@ -89,10 +89,7 @@ def opened(where: Where, days: DayOptions, times: TimeOptions | None = None) -> 
     from jobs.answers.words import unsure_text
 
     published = open_published(where.lake, where.cluster, *(times or TimeOptions()).span(days), where.options)
-    if published.not_published:
-        sys.stderr.write(f"faultline: {not_published_text(published.not_published)}\n")
-    if unsure := unsure_days(published):
-        sys.stderr.write(f"faultline: {unsure_text(unsure)}\n")
-    if others := other_settings(published):
-        sys.stderr.write(f"faultline: {others}\n")
+    unpublished, unsure = not_published_text(published.not_published), unsure_text(unsure_days(published))
+    for note in filter(None, (unpublished, unsure, other_settings(published))):
+        sys.stderr.write(f"faultline: {note}\n")
     return published

@@ -84,8 +84,7 @@ def run(words: Sequence[str], call: Call) -> int:
     """
     try:
         with faultline.make_context(NAME, list(words), obj=call) as context:
-            code: int | None = faultline.invoke(context)
-            return code or 0
+            return int(faultline.invoke(context) or 0)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:

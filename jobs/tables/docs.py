@@ -21,8 +21,7 @@ partitioned by `event_date`, and readable without Spark. An instant has two colu
 def page() -> str:
     """The whole page."""
     listed = [f"| [{table.name}](#{table.name}) | {table.grain} |" for table in TABLES]
-    contents = "\n".join(["| table | one row is |", "|---|---|", *listed, ""])
-    return "\n".join([_HEAD, contents, *(_section(table) for table in TABLES)])
+    return "\n".join([_HEAD, "| table | one row is |", "|---|---|", *listed, "", *map(_section, TABLES)])
 
 
 def _section(table: Table) -> str:

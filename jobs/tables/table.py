@@ -75,8 +75,9 @@ class Table:
     @property
     def constraints(self) -> dict[str, str]:
         """All checks by name, including those of closed lists."""
-        lists = {f"{name}_is_known": self._is_known(name, values) for name, values in self.closed_lists.items()}
-        return {**self.checks, **lists}
+        return self.checks | {
+            f"{name}_is_known": self._is_known(name, values) for name, values in self.closed_lists.items()
+        }
 
     def _is_known(self, name: str, values: tuple[str, ...]) -> str:
         listed = ", ".join(f"'{value}'" for value in values)

@@ -85,7 +85,7 @@ def test_a_share(part: float, whole: float, text: str) -> None:
 
 
 def test_every_unsure_day_is_named() -> None:
-    assert unsure_text([BEFORE, NIGHT]).startswith("the last run of 2026-03-01, 2026-03-02 has not succeeded: ")
+    assert f"{unsure_text([BEFORE, NIGHT])}".startswith("the last run of 2026-03-01, 2026-03-02 has not succeeded: ")
 
 
 def event(start_s: int, lasts_s: int, broker: str = "b", **other: object) -> dict[str, Any]:

@@ -59,9 +59,11 @@ def observed_clients(
     """
     clients: dict[str, ObservedClient] = {}
     for shown in connected:
-        version = None if shown.version is None else version_of(shown.version)
         clients[shown.client_id] = ObservedClient(
-            shown.client_id, client_version=version, message_model=shown.message_model, language=shown.language
+            shown.client_id,
+            client_version=None if shown.version is None else version_of(shown.version),
+            message_model=shown.message_model,
+            language=shown.language,
         )
     for line in logged:
         client = clients.get(line.client_id, ObservedClient(line.client_id))
