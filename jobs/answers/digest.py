@@ -197,8 +197,8 @@ def _longest(rows: pa.Table, name: str) -> list[dict[str, Any]]:
 
 
 def _missing(published: Published, producers: pa.Table) -> list[str]:
-    (day,) = published.days
-    before = published.rows(PRODUCER_DAYS, ["producer_group"], days=[day - dt.timedelta(days=1)])
+    day_before = published.days[0] - dt.timedelta(days=1)
+    before = published.rows(PRODUCER_DAYS, ["producer_group"], days=[day_before])
     sent_before, sent = (set(pc.unique(rows["producer_group"]).to_pylist()) for rows in (before, producers))
     return sorted(sent_before - sent)
 

@@ -99,7 +99,9 @@ def _when(answer: Answer) -> str:
         return clock_time(narrowed.at_ms, with_day=True)
     if narrowed.since_ms is None and narrowed.until_ms is None:
         return days_text(answer.published.days)
-    first, last = map(str, answer.published.span)
+    published = answer.published
+    days = (*published.days, *(day for gap in published.not_published for day in gap))
+    first, last = f"{min(days)}", f"{max(days)}"
     if narrowed.since_ms is not None:
         first = clock_time(narrowed.since_ms, with_day=True)[:10]
     if narrowed.until_ms is not None:

@@ -147,12 +147,6 @@ class Published:
         )
         return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
 
-    @property
-    def span(self) -> Span:
-        """First and last of the requested days, published or not."""
-        ends = (*self.days, *(day for gap in self.not_published for day in gap))
-        return min(ends), max(ends)
-
 
 def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
     """Order of the run log: as written; of events at the same time, success comes last."""

@@ -255,8 +255,14 @@ def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environmen
         sentence=sentence,
         owner=partial(owner_of, owners=owners),
     )
-    made.globals.update(whose=_whose, whose_finding=_whose_finding)
-    made.globals.update(nothing=NOTHING, most_costs=_MOST_COSTS, most_below=_MOST_BELOW, most_queues=MOST_BELOW)
+    made.globals.update(
+        whose=_whose,
+        whose_finding=_whose_finding,
+        nothing=NOTHING,
+        most_costs=_MOST_COSTS,
+        most_below=_MOST_BELOW,
+        most_queues=MOST_BELOW,
+    )
     return made
 
 

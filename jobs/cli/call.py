@@ -33,10 +33,6 @@ class Call:
     clock: Callable[[], dt.datetime]
     secrets: set[str] = field(default_factory=set)
 
-    def utc_day(self) -> dt.date:
-        """The current UTC day."""
-        return self.clock().date()
-
     def settings(self, lake: LakeOptions, inputs: InputOptions | None = None, *, with_lake: bool = True) -> Settings:
         """All settings; those of the shipped samples if no settings file, lake or input is given.
 

@@ -35,7 +35,6 @@ a file. Runs until SIGTERM or Ctrl-C; then, and after each hour, the files get t
 environment: ROCKETMQ_ACCESS_KEY, ROCKETMQ_SECRET_KEY, and ROCKETMQ_SECURITY_TOKEN if there is one.
 """
 _WHAT, _HOW = "what to ask about (default: all groups and topics but RocketMQ's own)", "how often, and how"
-_KINDS = ("routes", "consumers", "running_info")
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
 _UNITS = {None: 1, "s": 1, "m": 60, "h": 3600}
 
@@ -117,7 +116,7 @@ def collect(
             return
         with _alone_in(Path(out)) as folder:
             name = f"{socket.gethostname()}-{os.getpid()}"
-            files = {kind: HourlyFiles(folder / kind, name) for kind in _KINDS}
+            files = {kind: HourlyFiles(folder / kind, name) for kind in ("routes", "consumers", "running_info")}
             loop = Loop(collector, files, pace, call.clock, stop.wait, _say)
             for path in (path for kind in files.values() for path in kind.finished):
                 _say(f"finished {one_line(str(path))}, which an earlier collector left")

@@ -47,7 +47,7 @@ def plan(
     """Print the plan of the command."""
     check_recompute(planned, how, inputs)
     settings = call.settings(lake, inputs)
-    dates, why = run_days(days, settings, call.utc_day())
+    dates, why = run_days(days, settings, call.clock().date())
     print(describe_plan(planned, how, settings, dates, why))
 
 

@@ -98,7 +98,7 @@ def _publishing(name: str, does: str) -> click.Command:
     ) -> None:
         check_recompute(name, how, inputs)
         settings = call.settings_for_spark(lake, inputs)
-        dates, why = run_days(days, settings, call.utc_day())
+        dates, why = run_days(days, settings, call.clock().date())
         run = call.run(
             name,
             dates,

@@ -73,7 +73,7 @@ def verify(
 ) -> None:
     """Compare the days, print how they agree, and fail if a condition holds."""
     settings = call.settings_for_spark(lake, inputs)
-    dates, why = run_days(days, settings, call.utc_day())
+    dates, why = run_days(days, settings, call.clock().date())
     run = call.run("verify", dates, break_lock=break_lock, wait_minutes=wait_minutes)
     print(f"faultline verify: {span_text(dates)} ({why}), lake {one_line(redacted(settings.lake))}", file=sys.stderr)
     from jobs.spark.session import running

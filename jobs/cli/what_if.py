@@ -89,7 +89,7 @@ def what_if(
     from jobs.what_if.requested_policies import requested_policies
 
     settings = call.settings_for_spark(lake)
-    dates, why = run_days(days, settings, call.utc_day())
+    dates, why = run_days(days, settings, call.clock().date())
     if picture is not None:
         check_picture(Path(picture))
     requested = requested_policies(released_profiles(), names=policies, ladders=ladders, sweeps=sweeps)

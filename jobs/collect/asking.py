@@ -14,14 +14,6 @@ _REMARK_CHARACTERS = 200
 
 
 @dataclass
-class _Rest:
-    """How long an address is not asked after failures, and until when on the monotonic clock."""
-
-    seconds: float = 0.0
-    until_s: float = 0.0
-
-
-@dataclass
 class Refusal:
     """The first answer of a kind that refuses, who gave it, and how many there were."""
 
@@ -57,7 +49,7 @@ class Asking:
     unanswered: int = 0
     refusals: dict[tuple[str, int], Refusal] = field(default_factory=dict)
     _connections: dict[str, Connection] = field(default_factory=dict)
-    _rests: dict[str, _Rest] = field(default_factory=dict)
+    _rests: dict[str, tuple[float, float]] = field(default_factory=dict)
     _next_s: float = 0.0
 
     def __call__(self, address: str, code: int, fields: Mapping[str, str]) -> Answer:
@@ -66,10 +58,10 @@ class Asking:
         Raises:
             NoAnswerError: it does not answer, or is paused after a failure.
         """
-        rest = self._rests.setdefault(address, _Rest())
-        if time.monotonic() < rest.until_s:
+        rest_s, until_s = self._rests.get(address, (0.0, 0.0))  # until on the monotonic clock
+        if time.monotonic() < until_s:
             self.unanswered += 1
-            raise NoAnswerError(f"{address}: left alone for {rest.seconds:.0f} s, as it did not answer")
+            raise NoAnswerError(f"{address}: left alone for {rest_s:.0f} s, as it did not answer")
         self._keep_pace()
         self.requests += 1
         connection = self._connections.setdefault(address, Connection(address, self.timeout_s, self.security))
@@ -77,10 +69,10 @@ class Asking:
             answer = connection.call(code, fields)
         except NoAnswerError:
             self.unanswered += 1
-            rest.seconds = min(max(2 * rest.seconds, _FIRST_REST_S), _LONGEST_REST_S)
-            rest.until_s = time.monotonic() + rest.seconds
+            rest_s = min(max(2 * rest_s, _FIRST_REST_S), _LONGEST_REST_S)
+            self._rests[address] = rest_s, time.monotonic() + rest_s
             raise
-        rest.seconds = 0.0
+        self._rests.pop(address, None)
         if is_refusal(code, answer.code, answer.remark):
             asked_for = REQUESTS.get(code, str(code))
             self.refusals.setdefault((asked_for, answer.code), Refusal(asked_for, address, answer)).count += 1

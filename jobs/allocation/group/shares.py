@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import OwnerBefore
@@ -59,18 +59,7 @@ class Strategies:
     """Computes shares, cached by input."""
 
     def __init__(self) -> None:
-        self._computed: dict[Hashable, tuple[Share, ...]] = {}
-
-    def shares(self, interval: Input) -> tuple[Share, ...]:
-        """Shares of the distinct clients, computed on first use."""
-        of = interval.strategies_json, interval.topic, interval.queues, interval.client_ids
-        if of not in self._computed:
-            self._computed[of] = tuple(
-                shares_of_group(
-                    json.loads(interval.strategies_json), interval.topic, interval.queues, interval.client_ids
-                )
-            )
-        return self._computed[of]
+        self._shares = cache(_shares)
 
     def allocated(self, inputs: Iterable[Input], before: Sequence[PreviousShare] = ()) -> list[Allocated]:
         """Each input with its shares; a client whose strategy throws keeps its queues of the topic.
@@ -79,11 +68,23 @@ class Strategies:
             inputs: inputs with computable owners.
             before: shares at 00:00.
         """
-        rows = [Allocated(interval, self.shares(interval)) for interval in inputs]
+        rows = [
+            Allocated(
+                interval, self._shares(interval.strategies_json, interval.topic, interval.queues, interval.client_ids)
+            )
+            for interval in inputs
+        ]
         if not any(row.fails for row in rows):
             return rows
         previous = grouped((*before, *_previous_shares(rows)), lambda share: (share.client_id, share.topic))
         return [Allocated(row.input, tuple(_with_kept_queues(row, previous))) for row in rows]
+
+
+def _shares(
+    strategies_json: str, topic: str, queues: tuple[Queue, ...], client_ids: tuple[str, ...]
+) -> tuple[Share, ...]:
+    """Shares of the distinct clients."""
+    return tuple(shares_of_group(json.loads(strategies_json), topic, queues, client_ids))
 
 
 def _with_kept_queues(row: Allocated, previous: Mapping[tuple[str, str], Sequence[PreviousShare]]) -> Iterator[Share]:
