@@ -29,17 +29,9 @@ class UsageError(FaultlineError):
 
 
 class SettingsError(FaultlineError):
-    """A settings file or `--set` that cannot be used."""
+    """A settings file or `--set` that cannot be used: not TOML, an unknown key, a value of the wrong type."""
 
     exit_code = 2
-
-
-class UnknownSettingError(SettingsError):
-    """An unknown key; the message lists the nearest names."""
-
-
-class SettingTypeError(SettingsError):
-    """A known key with a value of the wrong type."""
 
 
 class SettingValueError(SettingsError):
@@ -83,13 +75,7 @@ class ReconciliationError(FaultlineError):
 
 
 class LakeError(FaultlineError):
-    """The lake cannot be read or written: wrong schema version, no permission, disk full."""
-
-    exit_code = 1
-
-
-class CatalogError(FaultlineError):
-    """The session's catalog has another object under one of our names."""
+    """The lake cannot be read, written or registered: wrong schema version, no permission, disk full, a name taken."""
 
     exit_code = 1
 

@@ -38,17 +38,6 @@ _PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # every rebal
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Findings of one kind that are told on their own, by severity, and the sentence of the worst."""
-
-    kind: str
-    critical: int
-    warning: int
-    info: int
-    worst: str
-
-
-@dataclass(frozen=True)
 class Digest:
     """One published day of one cluster; times are epoch ms, durations ms.
 
@@ -58,8 +47,9 @@ class Digest:
         counts: of both flows; the date is left out.
         costs: producer groups with sends that were `lost` (of these `unsent`), `saved` or `slow`, the gravest first.
         events: the gravest first, each with its `findings` by kind, and its `worst` one if that is CRITICAL.
-        findings: about producers and brokers; of those that follow from an event only AVOIDED_TOO_LONG and
-            LONE_ISOLATION; the most critical kind first.
+        findings: about producers and brokers, of one `kind` together: how many of each severity, and the sentence of
+            the `worst`; of those that follow from an event only AVOIDED_TOO_LONG and LONE_ISOLATION; the most critical
+            kind first.
         in_full: the sentence of each finding of these two kinds, the gravest first.
         kinds: kind to count, of all findings about producers and brokers.
         severities: severity to count, of all events and findings about producers and brokers.
@@ -85,7 +75,7 @@ class Digest:
     counts: dict[str, int | bool]
     costs: list[dict[str, Any]]
     events: list[dict[str, Any]]
-    findings: list[Kind]
+    findings: list[dict[str, Any]]
     in_full: list[str]
     kinds: dict[str, int]
     severities: dict[str, int]
@@ -212,14 +202,14 @@ def _event(event: Event) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _kinds(findings: Sequence[Mapping[str, Any]]) -> list[Kind]:
+def _kinds(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Findings, the gravest first, by kind."""
     kinds = []
-    for kind, found in grouped(findings, lambda finding: str(finding["kind"])).items():
+    for kind, found in grouped(findings, lambda finding: finding["kind"]).items():
         counts = Counter(row["severity"] for row in found)
-        critical, warning, info = (counts[severity] for severity in Severity)
-        kinds.append(Kind(kind, critical, warning, info, worst=found[0]["sentence"]))
-    return sorted(kinds, key=lambda kind: (-kind.critical, -kind.warning, -kind.info, kind.kind))
+        of_each = {severity.lower(): counts[severity] for severity in Severity}
+        kinds.append({"kind": kind, **of_each, "worst": found[0]["sentence"]})
+    return sorted(kinds, key=lambda row: (-row["critical"], -row["warning"], -row["info"], row["kind"]))
 
 
 def _brokers(published: Published) -> pa.Table:

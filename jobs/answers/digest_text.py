@@ -115,10 +115,10 @@ def _findings(night: Digest) -> str:
         none = "none besides those of events" if night.kinds else "none"
         return f"Findings\n  {none}" if night.counts["has_sends"] else ""
     rows = [
-        [finding.kind, f"{finding.critical:,}", f"{finding.warning:,}", f"{finding.info:,}"]
+        [finding["kind"], *(f"{finding[name]:,}" for name in ("critical", "warning", "info"))]
         for finding in night.findings
     ]
-    worst = [finding.worst for finding in night.findings if finding.critical and finding.kind not in IN_FULL]
+    worst = [row["worst"] for row in night.findings if row["critical"] and row["kind"] not in IN_FULL]
     more = [f"and {len(night.in_full) - MOST:,} more"] if night.in_full[MOST:] else []
     return "\n".join(
         [

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from jobs.errors import CatalogError, LakeError
+from jobs.errors import LakeError
 from jobs.lake.tables_io import Lake
 from jobs.serving.database import DATABASE, checked_database
 from jobs.serving.views import VIEWS, View, read_view
@@ -46,8 +46,7 @@ def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Regis
     """Register everything in the lake in the database, which is created if missing; repeating it changes nothing.
 
     Raises:
-        LakeError: the lake has no run log, or cannot be read.
-        CatalogError: the database has a table of its own under one of our names.
+        LakeError: the lake has no run log or cannot be read; or the database has its own table under a name of ours.
         UsageError: the database name is invalid.
     """
     checked_database(database)
@@ -100,7 +99,7 @@ def _point_to(spark: SparkSession, database: str, name: str, path: str) -> None:
             row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE EXTENDED {database}.{name}").collect()
         }
         if description.get("Type") != "EXTERNAL" or description.get("Provider", "").lower() != "delta":
-            raise CatalogError(f"database {database} has a {name} that is not Faultline's; give another --database")
+            raise LakeError(f"database {database} has a {name} that is not Faultline's; give another --database")
         if description["Location"].removeprefix("file:") == path.removeprefix("file://").removeprefix("file:"):
             return
         spark.sql(f"DROP TABLE {database}.{name}")
@@ -121,7 +120,7 @@ def _views(spark: SparkSession, database: str, tables: list[Table], lacking: dic
                 spark.sql(_create_view(database, view))
                 yield view.name
             except AnalysisException as error:
-                raise CatalogError(f"view {view.name} cannot be made in database {database}: {error}") from error
+                raise LakeError(f"view {view.name} cannot be made in database {database}: {error}") from error
     finally:
         spark.catalog.setCurrentDatabase(before)
 

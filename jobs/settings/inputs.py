@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from jobs.errors import SettingValueError, UnknownSettingError
+from jobs.errors import SettingsError, SettingValueError
 from jobs.settings.column_path import column_name, parts_of
 from jobs.settings.line_pattern import LinePattern, line_pattern
 from jobs.settings.near_names import near_names
@@ -152,7 +152,7 @@ def text_of(value: Scalar) -> str:
 def _check_field(name: str, source: FieldSource) -> None:
     at = f"inputs.sends.fields.{name}"
     if name not in FIELD_KINDS:
-        raise UnknownSettingError(f"unknown setting {at!r}; {near_names(name, FIELD_KINDS)}")
+        raise SettingsError(f"unknown setting {at!r}; {near_names(name, FIELD_KINDS)}")
     if source.unit not in (None, "ms") and name not in TIMES:
         raise SettingValueError(f"{at} has a unit, but only {', '.join(TIMES)} have one")
     if source.unit == "iso8601" and name == "latency_ms":
@@ -168,7 +168,7 @@ def _check_field(name: str, source: FieldSource) -> None:
 def _check_values(name: str, texts: Mapping[str, Scalar], source: FieldSource) -> None:
     at = f"inputs.sends.values.{name}"
     if name not in FIELD_KINDS:
-        raise UnknownSettingError(f"unknown setting {at!r}; {near_names(name, FIELD_KINDS)}")
+        raise SettingsError(f"unknown setting {at!r}; {near_names(name, FIELD_KINDS)}")
     if source.value is not None:
         raise SettingValueError(
             f"{at} has nothing to translate: inputs.sends.fields.{name} is one value for every line"

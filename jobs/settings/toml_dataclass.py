@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
-from jobs.errors import SettingTypeError, SettingValueError, UnknownSettingError
+from jobs.errors import SettingsError, SettingValueError
 from jobs.settings.near_names import near_names
 
 T = TypeVar("T")
@@ -31,13 +31,13 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
         SettingsError: unknown key, wrong type, or a value that the dataclass rejects.
     """
     if not isinstance(table, Mapping):
-        raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table, at)}; it must be a table")
+        raise SettingsError(f"setting {at.rstrip('.')!r} is {_describe(table, at)}; it must be a table")
     hints = typing.get_type_hints(kind)
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]
     known = [field.name for field in fields if field.init and not field.metadata.get("hidden")]
     for key in table:
         if key not in known:
-            raise UnknownSettingError(f"unknown setting {f'{at}{key}'!r}; {near_names(key, sorted(known))}")
+            raise SettingsError(f"unknown setting {f'{at}{key}'!r}; {near_names(key, sorted(known))}")
     values = {key: _value(hints[key], value, f"{at}{key}") for key, value in table.items()}
     try:
         return kind(**values)
@@ -52,7 +52,7 @@ def _value(hint: Any, value: Any, name: str) -> Any:
         kinds = [argument for argument in arguments if argument is not type(None)]
         if len(kinds) > 1 and type(value) not in kinds:
             names = " or ".join(map(_kind_name, kinds))
-            raise SettingTypeError(f"setting {name!r} is {_describe(value, name)}; it must be {names}")
+            raise SettingsError(f"setting {name!r} is {_describe(value, name)}; it must be {names}")
         return _value(type(value) if type(value) in kinds else kinds[0], value, name)
     if origin is not None:
         return _value_of_many(origin, arguments, value, name)
@@ -71,15 +71,13 @@ def _value_of_many(origin: Any, arguments: tuple[Any, ...], value: Any, name: st
         return value
     if origin is tuple and arguments[-1] is not Ellipsis:
         if not isinstance(value, list | tuple) or len(value) != len(arguments):
-            raise SettingTypeError(
-                f"setting {name!r} is {_describe(value, name)}; it must be a list of {len(arguments)}"
-            )
+            raise SettingsError(f"setting {name!r} is {_describe(value, name)}; it must be a list of {len(arguments)}")
         return tuple(_value(hint, item, name) for hint, item in zip(arguments, value, strict=True))
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_value(arguments[0], item, name) for item in items)
     if not isinstance(value, Mapping):
-        raise SettingTypeError(f"setting {name!r} is {_describe(value, name)}; it must be a table")
+        raise SettingsError(f"setting {name!r} is {_describe(value, name)}; it must be a table")
     return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in value.items()}
 
 
@@ -87,7 +85,7 @@ def _single(hint: type, value: Any, name: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(_single(int, value, name))
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise SettingTypeError(f"setting {name!r} is {_describe(value, name)}; it must be {_kind_name(hint)}")
+        raise SettingsError(f"setting {name!r} is {_describe(value, name)}; it must be {_kind_name(hint)}")
     if isinstance(value, int) and not -_LONG <= value < _LONG:
         raise SettingValueError(f"setting {name!r} is {value}; give a number of at most {_LONG - 1}, as Java counts")
     return value
@@ -99,7 +97,7 @@ def _date(value: object, name: str) -> dt.date:
     try:
         return dt.date.fromisoformat(str(value))
     except ValueError:
-        raise SettingTypeError(f"setting {name!r} is {value!r}; it must be a day such as 2026-11-21") from None
+        raise SettingsError(f"setting {name!r} is {value!r}; it must be a day such as 2026-11-21") from None
 
 
 def _describe(value: object, name: str) -> str:

@@ -7,28 +7,12 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.sources.csv_header import LONGEST_HEADER, columns_of, header_in
+from jobs.sources.csv_header import columns_of
 from jobs.sources.json_lines import PLACE, text_lines
-from jobs.sources.local_files import InputFile
-from jobs.sources.stores import Stores
 
 CSV_DAMAGE = ("csv_open_quote", "wrong_column_count")
 _QUOTED = '"[^"]*"'
 _NO_CHARACTER = "\uffff"  # Spark's CSV parser takes it for the end, and the line after it for broken
-
-
-def header_of(spark: SparkSession, file: InputFile, wanted: Sequence[str]) -> str | None:
-    """The first line with text; None when there is none.
-
-    Args:
-        spark: the session.
-        file: a CSV file.
-        wanted: the columns that are looked for.
-
-    Raises:
-        InputUnreadableError: it cannot be read, or is not a header.
-    """
-    return header_in(file.name, Stores(spark).head(file, LONGEST_HEADER, unpacked=True), wanted)
 
 
 def csv_records(spark: SparkSession, paths: Sequence[str], header: str) -> DataFrame:

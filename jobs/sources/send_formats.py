@@ -17,13 +17,14 @@ from jobs.settings.inputs import SendsInput
 from jobs.settings.line_pattern import LinePattern
 from jobs.settings.send_fields import CLOSED, TIMES
 from jobs.sources.contents import CSV, PARQUET, TEXT
-from jobs.sources.csv_header import columns_of
-from jobs.sources.csv_lines import csv_records, header_of
+from jobs.sources.csv_header import LONGEST_HEADER, columns_of, header_in
+from jobs.sources.csv_lines import csv_records
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines, place
 from jobs.sources.matched_lines import matched_lines
 from jobs.sources.parquet_schemas import misfit
 from jobs.sources.send_fields import FIELDS, json_schema, meant, source_type
+from jobs.sources.stores import Stores
 
 _NONE_WHEN_EMPTY = (*CLOSED, "client_version")
 """Fields of which an empty text would be a bad value."""
@@ -43,7 +44,7 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
     for path, file in manifest.readable.items():
         if file.kind != CSV:
             by_format.setdefault(file.kind, []).append(path)
-        elif header := header_of(spark, file, wanted):
+        elif header := header_in(file.name, Stores(spark).head(file, LONGEST_HEADER, unpacked=True), wanted):
             of_csv.setdefault(header, []).append(path)
     if not by_format and not of_csv:  # empty files have no lines, with the same columns
         by_format[TEXT] = []

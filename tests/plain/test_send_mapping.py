@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from jobs.cli import main as cli
-from jobs.errors import SettingsError, SettingTypeError, SettingValueError, UnknownSettingError
+from jobs.errors import SettingsError, SettingValueError
 from jobs.settings.inputs import FieldSource, SendsInput
 from jobs.settings.load import load_settings
 
 REFUSED: list[tuple[str, type[SettingsError], str]] = [
-    ("fields.latency = 'cost'", UnknownSettingError, "'inputs.sends.fields.latency'; did you mean 'latency_ms'?"),
-    ("fields.zzz = 'cost'", UnknownSettingError, "'inputs.sends.fields.zzz'; known here: client_id, producer_group, "),
-    ("values.outcom.OK = 'SEND_OK'", UnknownSettingError, "values.outcom'; did you mean 'outcome'?"),
-    ("values.outcome = 'SEND_OK'", SettingTypeError, "'inputs.sends.values.outcome' is 'SEND_OK' (str); it must be"),
-    ("values.outcome.OK = ['SEND_OK']", SettingTypeError, "it must be a text in quotes or a whole number or"),
+    ("fields.latency = 'cost'", SettingsError, "'inputs.sends.fields.latency'; did you mean 'latency_ms'?"),
+    ("fields.zzz = 'cost'", SettingsError, "'inputs.sends.fields.zzz'; known here: client_id, producer_group, "),
+    ("values.outcom.OK = 'SEND_OK'", SettingsError, "values.outcom'; did you mean 'outcome'?"),
+    ("values.outcome = 'SEND_OK'", SettingsError, "'inputs.sends.values.outcome' is 'SEND_OK' (str); it must be"),
+    ("values.outcome.OK = ['SEND_OK']", SettingsError, "it must be a text in quotes or a whole number or"),
     ("values.outcome.OK = 'send_ok'", SettingValueError, "OK is 'send_ok', which is not an outcome; nearest: SEND_OK"),
     ("values.outcome.T = 'Timeout'", SettingValueError, "FLUSH_SLAVE_TIMEOUT, RemotingTimeoutException"),
     ("values.outcome.T = '?'", SettingValueError, "is not an outcome; known: SEND_OK, FLUSH_DISK_TIMEOUT, "),

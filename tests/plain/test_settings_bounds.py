@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from jobs.cli import main as cli
-from jobs.errors import SettingTypeError, SettingValueError
+from jobs.errors import SettingsError, SettingValueError
 from jobs.settings.load import load_settings
 from jobs.settings.model import Export, Settings
 from jobs.sources.dispositions import PUBLISHED, QUARANTINED
@@ -113,7 +113,7 @@ def test_what_is_no_address_of_a_webhook_is_refused_without_its_secrets(
     ['notify="http://a/s3cr3t"', 'notify.url=["http://a/s3cr3t"]', 'notify.url={x="s3cr3t"}', 'notify=["s3cr3t"]'],
 )
 def test_an_address_of_the_wrong_type_is_not_printed(setting: str) -> None:
-    with pytest.raises(SettingTypeError) as refused:
+    with pytest.raises(SettingsError) as refused:
         load_settings([], [setting], {})
     assert "'notify" in str(refused.value)
     assert "s3cr3t" not in str(refused.value)

@@ -16,7 +16,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.errors import CatalogError, LakeError, UsageError
+from jobs.errors import LakeError, UsageError
 from jobs.lake.tables_io import Lake
 from jobs.serving.database import checked_database
 from jobs.serving.register import Registered, register, registered_text
@@ -102,9 +102,7 @@ def test_a_lake_that_moved_is_followed(
 def test_what_is_not_ours_stays(spark: SparkSession, lake: LiteralLake) -> None:
     spark.sql("CREATE DATABASE theirs")
     spark.sql("CREATE TABLE theirs.sends USING parquet AS SELECT 1 AS x")
-    with pytest.raises(
-        CatalogError, match="database theirs has a sends that is not Faultline's; give another --database"
-    ):
+    with pytest.raises(LakeError, match="database theirs has a sends that is not Faultline's; give another --database"):
         register(spark, Lake(spark, str(lake.folder)), "theirs")
     assert spark.table("theirs.sends").collect()[0]["x"] == 1
     spark.sql("DROP DATABASE theirs CASCADE")
