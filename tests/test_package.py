@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,20 +28,24 @@ def sources() -> set[str]:
     }
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built by the installed backend: no network."""
-    folder = tmp_path_factory.mktemp("dist")
-    built = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stdout + built.stderr
+def samples() -> set[str]:
+    """Every file of the samples."""
+    return {path.relative_to(ROOT).as_posix() for path in (ROOT / "data_samples").rglob("*") if path.is_file()}
+
+
+def built(checkout: Path, folder: Path) -> Path:
+    """The checkout's wheel, built by the installed backend: no network."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(build, cwd=checkout, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     (found,) = folder.iterdir()
     return found
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkout's own."""
+    return built(ROOT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture
@@ -68,9 +73,24 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path) -> None
     names = set(zipfile.ZipFile(wheel).namelist())
     info = f"faultline-{PROJECT['version']}.dist-info/"
     held = {name for name in names if not name.startswith(info)}
-    assert held == sources()
+    assert held == sources() | samples()
     assert f"{info}licenses/LICENSE" in names
     assert wheel.name == f"faultline-{PROJECT['version']}-py3-none-any.whl"
+
+
+def test_another_copy_of_the_same_files_gives_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    """Copied in another order, at another time, readable to others: what the image copies is enough to build from."""
+    steps = (ROOT / "deploy/Dockerfile").read_text()
+    names = [name for line in re.findall(r"^COPY (?!--)(.*) \S+$", steps, re.MULTILINE) for name in line.split()]
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in reversed(names):
+        whole = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
+        whole(ROOT / name, copy / name)
+    for path in copy.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    assert built(copy, tmp_path / "dist").read_bytes() == wheel.read_bytes()
 
 
 def test_the_wheel_asks_for_the_pins_and_names_the_command(wheel: Path) -> None:
@@ -103,6 +123,52 @@ def test_every_module_can_be_imported_from_the_zip(archive: Path) -> None:
     names = sorted(name.removesuffix(".py").replace("/", ".") for name in sources() if name.endswith(".py"))
     load = f"import importlib\nfor name in {names}: importlib.import_module(name.removesuffix('.__init__'))"
     assert run_with(archive, f"{load}\nprint('all')") == "all\n"
+
+
+@pytest.fixture
+def installed(wheel: Path, tmp_path: Path) -> Path:
+    """What pip makes of the wheel, without its command."""
+    folder = tmp_path / "site-packages"
+    with zipfile.ZipFile(wheel) as held:
+        held.extractall(folder)
+    return folder
+
+
+def faultline(installed: Path, here: Path, *arguments: str) -> str:
+    """What the installed program prints, started in an empty folder."""
+    here.mkdir(exist_ok=True)
+    environ = {name: value for name, value in os.environ.items() if name != "FAULTLINE_HOME"}
+    environ |= {"PYTHONPATH": str(installed), "FAULTLINE_CACHE": str(ROOT / ".faultline/jars")}
+    command = [sys.executable, "-P", "-m", "jobs.cli", *arguments]
+    done = subprocess.run(command, cwd=here, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_installed_program_has_its_version_and_its_samples(installed: Path, tmp_path: Path) -> None:
+    assert faultline(installed, tmp_path / "here", "--version") == f"faultline {PROJECT['version']}\n"
+    settings = ("--settings", f"{installed}/conf/local.toml", "--lake", "lake")
+    plan = faultline(installed, tmp_path / "here", "plan", "nightly", *settings)
+    read = re.findall(r"^  read     (\w+): (.*) \((\d+) files, .*\)$", plan, re.MULTILINE)
+    kinds = {"sends": 2, "routes": 2, "consumers": 1, "running_info": 1, "client_logs": 8}
+    assert read == [(kind, f"{installed}/data_samples/{kind}", f"{files}") for kind, files in kinds.items()]
+
+
+@pytest.mark.slow
+def test_an_installed_program_shows_its_demo(installed: Path, tmp_path: Path) -> None:
+    """Two minutes: a real night in an empty folder, and each command that it says to call next."""
+    here = tmp_path / "here"
+    said = faultline(installed, here, "demo")
+    assert "15,832 lines read = 15,832 published" in said
+    following = re.findall(r"^  faultline (.*)$", said.partition("\nNext:\n")[2], re.MULTILINE)
+    assert len(following) == 3
+    told = [faultline(installed, here, *shlex.split(line)) for line in following]
+    assert told[0].startswith("2026-11-21, cluster LabCluster\n  333 sends lost")
+    assert {path.name for path in here.iterdir()} == {
+        "faultline-demo",
+        "faultline-2026-11-21.html",
+        "faultline-demo.duckdb",
+    }
 
 
 def test_the_page_s_parts_are_read_from_the_zip(archive: Path) -> None:

@@ -96,6 +96,5 @@ class Call:
 
 def _samples() -> list[Path]:
     """The settings of the shipped samples, used if neither settings nor a lake nor input is given."""
-    local = Path("conf/local.toml")
-    homes = [Path.cwd(), *([Path(os.environ["FAULTLINE_HOME"])] if "FAULTLINE_HOME" in os.environ else [])]
-    return next(([home / local] for home in homes if (home / local).is_file()), [])
+    homes = (Path.cwd(), os.environ.get("FAULTLINE_HOME"))
+    return [file for home in homes if home and (file := Path(home, "conf/local.toml")).is_file()][:1]

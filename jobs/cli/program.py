@@ -12,6 +12,7 @@ from jobs.cli.call import Call
 from jobs.cli.check import check
 from jobs.cli.collect import collect
 from jobs.cli.command import WIDTH, Group, usage_sentence
+from jobs.cli.demo import demo
 from jobs.cli.doctor import doctor
 from jobs.cli.explain import explain
 from jobs.cli.export import export
@@ -57,7 +58,8 @@ def faultline(context: click.Context) -> None:
 
 
 for command in (
-    *publish.COMMANDS,
+    demo,
+    *publish.COMMANDS.values(),
     check,
     collect,
     what_if,

@@ -112,7 +112,7 @@ def _publishing(name: str, does: str) -> click.Command:
     return command
 
 
-COMMANDS = tuple(_publishing(name, does) for name, does in FLOWS.items())
+COMMANDS = {name: _publishing(name, does) for name, does in FLOWS.items()}
 
 
 def check_recompute(command: str, how: RunOptions, inputs: options.InputOptions) -> None:

@@ -1,0 +1,53 @@
+"""`faultline demo`: a first night, from the samples that come with the program."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from importlib.resources import files
+
+import click
+
+from jobs.cli import options
+from jobs.cli.answers import lake_of
+from jobs.cli.command import Command, in_full
+from jobs.cli.parameters import FOLDER
+from jobs.cli.publish import COMMANDS
+from jobs.errors import InputMissingError, UsageError
+from jobs.text.progress import Progress
+
+_DOES = "nightly on the samples that come with it: two minutes, and a lake to ask"
+
+
+@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@options.option(
+    "--lake",
+    type=FOLDER,
+    default="faultline-demo",
+    metavar="DIR",
+    section="lake",
+    help="folder or URI of the tables; default: faultline-demo, in the current folder",
+)
+@options.verbose
+@click.pass_context
+def demo(context: click.Context, lake: str, *, verbose: bool) -> None:
+    """Publish the samples' day, and print what to ask next."""
+    samples = str(files("conf").joinpath("local.toml"))
+    where = lake_of(context.obj, "demo", (), options.LakeOptions(lake, (samples,)), None)
+    from jobs.answers.delta_table import is_lake
+    from jobs.answers.published import published_days
+
+    with suppress(InputMissingError):  # the lake of a demo that was ended
+        days = published_days(where.lake, where.options) if is_lake(where.lake, where.options) else {}
+        if others := sorted(days.keys() - {where.cluster}):
+            raise UsageError(
+                f"the lake {where.lake} holds days of cluster {', '.join(others)}, not of the demo; give --lake a"
+                " folder of its own"
+            )
+    Progress().say(f"faultline demo: nightly with the settings {samples}, into the lake {where.lake}")
+    context.invoke(COMMANDS["nightly"], lake=lake, settings=(samples,), verbose=verbose)
+    asked = f"--lake {shlex.quote(lake)}"
+    print(
+        f"\nNext:\n  faultline show night {asked}\n  faultline report {asked}\n"
+        f"  faultline export duckdb {asked} --out faultline-demo.duckdb"
+    )
