@@ -19,7 +19,7 @@ SAMPLE := dist/sample-night
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector test-stores lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package executor-env lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-stores lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package sbom executor-env lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -125,11 +125,17 @@ bench-night: setup ## a night of send attempts beside DuckDB, Polars and plain S
 bench-recorder: recorder ## cost of the recorder per send (JMH), and its highest rate; two minutes, and Maven
 	@cd bench/recorder && mvn -q -B package exec:exec
 
+# The time of what is built is that of its commit: the same commit gives the same bytes.
+package sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1580601600)
+
 package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file as .zip for spark-submit --py-files
 	@rm -f dist/faultline-*
 	@$(PYTHON) -m hatchling build -t wheel
 	@for wheel in dist/*.whl; do cp "$$wheel" "$${wheel%-py3-none-any.whl}.zip"; done
 	@ls dist
+
+sbom: setup ## dist/faultline-<version>.cdx.json: what a run uses, with hashes and licences (CycloneDX)
+	@$(PYTHON) -m bin.sbom
 
 executor-env: setup ## dist/executor-env.tar.gz for spark-submit --archives: what executors import; EXECUTOR_PYTHON=/usr/bin/python3.11 on them, if not at this one's path
 	@$(PYTHON) bin/executor_env.py $(EXECUTOR_PYTHON)

@@ -25,6 +25,7 @@ _NAMED = {
     "BSD License": "BSD",
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
 }
 
 # By their own licence files: packages without any metadata of it, or that are never installed here.
@@ -60,13 +61,13 @@ class UnknownLicenceError(Exception):
 
 def page() -> str:
     """The whole page."""
-    runs, tests = (_packages(Path(f"requirements{kind}.lock")) for kind in ("", "-dev"))
+    runs, tests = (packages(Path(f"requirements{kind}.lock")) for kind in ("", "-dev"))
     sections = {
         "Packages that a run uses": [*runs, _plotly_js()],
-        "Jars that a run uses": list(_jars("conf/jars.toml")),
+        "Jars that a run uses": list(jars("conf/jars.toml")),
         "Packages for tests and checks only": [row for row in tests if row not in runs],
         "Jars for tests and benchmarks only": sorted(
-            {*_jars("tests/recorder/jars.toml"), *_jars("bench/peers/jars.toml")}
+            {*jars("tests/recorder/jars.toml"), *jars("bench/peers/jars.toml")}
         ),
     }
     parts = [_HEAD]
@@ -113,7 +114,7 @@ def licence_of(name: str, told: PackageMetadata) -> str:
     raise UnknownLicenceError(f"{name} has no known licence ({', '.join(classifiers) or 'none'}); look it up")
 
 
-def _packages(lock: Path) -> list[Row]:
+def packages(lock: Path) -> list[Row]:
     """Packages of the lock; versions for other Pythons are assumed to have the licence of the installed one."""
     pins = re.findall(r"^([a-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     return [(name, version, _GIVEN.get(name) or _installed(name)) for name, version in pins]
@@ -135,11 +136,12 @@ def _plotly_js() -> Row:
     return "plotly.js (in plotly)", version[1], licence[1]
 
 
-def _jars(lock: str) -> Iterator[Row]:
+def jars(lock: str) -> Iterator[Row]:
+    """Jars of the lock, by `group:name`."""
     table = tomllib.loads(Path(lock).read_text(encoding="utf-8"))
     listed: list[Mapping[str, str]] = [
         *table.get("jar", ()),
-        *(jar for jars in table.get("client", {}).values() for jar in jars),
+        *(jar for of_client in table.get("client", {}).values() for jar in of_client),
     ]
     for jar in listed:
         name = f"{jar['group']}:{jar['name']}"

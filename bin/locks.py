@@ -10,7 +10,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
@@ -24,17 +24,17 @@ LOCKS: Mapping[str, tuple[str, ...]] = {"requirements.lock": ("build", "report")
 JAR_LOCKS = ("conf/jars.toml", "tests/recorder/jars.toml", "tests/stores/jars.toml", "bench/peers/jars.toml")
 
 _ENTRY = re.compile(r"^(?P<name>[a-z0-9._-]+)==(?P<version>[^\s;\\]+)(?: ; (?P<marker>.+?))? \\$")
-_HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
+_HASH = re.compile(r"^    --hash=sha256:(?P<sha256>[0-9a-f]{64})( \\)?$")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One locked package."""
+    """One locked package; `hashes` are the sha256 of its files."""
 
     name: str
     version: str
     marker: str
-    hashes: int
+    hashes: tuple[str, ...]
 
     @property
     def is_for_this_machine(self) -> bool:
@@ -47,10 +47,10 @@ def entries(lock: str) -> list[Entry]:
     found: list[Entry] = []
     for line in lock.splitlines():
         if match := _ENTRY.match(line):
-            found.append(Entry(match["name"], match["version"], match["marker"] or "", 0))
-        elif _HASH.match(line):
+            found.append(Entry(match["name"], match["version"], match["marker"] or "", ()))
+        elif match := _HASH.match(line):
             last = found[-1]
-            found[-1] = Entry(last.name, last.version, last.marker, last.hashes + 1)
+            found[-1] = replace(last, hashes=(*last.hashes, match["sha256"]))
     return found
 
 

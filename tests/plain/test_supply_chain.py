@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from jobs.spark.delta_jars import locked_jars
 from tests.given.scripts import script
 
 pytestmark = pytest.mark.fault(46)
@@ -20,7 +23,36 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 LOCK = (ROOT / "requirements-dev.lock").read_text()
 
 
-locks, licences = script("locks"), script("licences")
+locks, licences, sbom = script("locks"), script("licences"), script("sbom")
+
+
+def listed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The list of what a run uses, as `make sbom` writes it; the library holds it to CycloneDX's own schema."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795968536")
+    first, again = (str(sbom.listed(PROJECT)) for _ in range(2))
+    assert first == again
+    found: dict[str, Any] = json.loads(first)
+    return found
+
+
+def test_the_list_of_what_a_run_uses_has_each_pin_and_jar_with_hash_and_licence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = listed(monkeypatch)
+    assert (told["bomFormat"], told["metadata"]["component"]["version"]) == ("CycloneDX", PROJECT["version"])
+    assert told["metadata"]["timestamp"] == "2026-11-29T16:08:56+00:00"
+    components = {each["purl"]: each for each in told["components"]}
+    pins = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["report"]]
+    assert {f"pkg:pypi/{pin.replace('==', '@')}" for pin in pins} < components.keys()
+    assert "pkg:pypi/py4j@0.10.9.9" in components  # no pin of ours: pyspark asks for it
+    for jar in locked_jars():
+        one = components[f"pkg:maven/{jar.group}/{jar.name}@{jar.version}"]
+        assert one["hashes"] == [{"alg": "SHA-256", "content": jar.sha256}]
+        assert one["licenses"] == [{"license": {"id": "Apache-2.0"}}]
+    assert not [purl for purl, each in components.items() if not each["hashes"] or not each["licenses"]]
+    click = sorted(each["content"] for each in components["pkg:pypi/click@8.5.1"]["hashes"])
+    assert click == sorted(re.findall("sha256:([0-9a-f]{64})", entry("click")))
 
 
 def problems(lock: str, project: dict[str, Any] = PROJECT) -> list[str]:
