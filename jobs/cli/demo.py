@@ -16,7 +16,7 @@ from jobs.cli.publish import COMMANDS
 from jobs.errors import InputMissingError, UsageError
 from jobs.text.progress import Progress
 
-_DOES = "nightly on the samples that come with it: two minutes, and a lake to ask"
+_DOES = "nightly on the samples that come with the program: some minutes, and a lake to ask"
 
 
 @click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
