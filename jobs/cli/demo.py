@@ -10,7 +10,7 @@ import click
 
 from jobs.cli import options
 from jobs.cli.answers import lake_of
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import Command
 from jobs.cli.parameters import FOLDER
 from jobs.cli.publish import COMMANDS
 from jobs.errors import InputMissingError, UsageError
@@ -19,7 +19,7 @@ from jobs.text.progress import Progress
 _DOES = "nightly on the samples that come with the program: some minutes, and a lake to ask"
 
 
-@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.command(cls=Command, does=_DOES)
 @options.option(
     "--lake",
     type=FOLDER,
