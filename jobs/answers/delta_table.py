@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.fs import DeltaStorageHandler
 from pyarrow import dataset
-from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+from pyarrow.fs import FileSelector, LocalFileSystem, SubTreeFileSystem
 
 from jobs.answers.arrow_type import arrow_type
 from jobs.answers.store import reason_of
@@ -45,6 +46,22 @@ def is_table(root: str, table: Table, options: Options = NO_OPTIONS) -> bool:
     """
     with _explained(f"cannot open lake {root}", options):
         return DeltaTable.is_deltatable(place_of(root, table), dict(options))
+
+
+def lock_on_store(root: str, options: Options) -> bytes:
+    """Content of the newest file of a lake's lock on another store (`jobs.lake.store_lock`); empty if there is none.
+
+    Raises:
+        LakeError: it cannot be read.
+    """
+    with _explained(f"cannot read the lock of {root}", options):
+        store = DeltaStorageHandler(f"{root.rstrip('/')}/", dict(options))
+        files = store.get_file_info_selector(FileSelector("_lock", allow_not_found=True))
+        newest = max((file.path for file in files if file.base_name.isdecimal()), default=None)
+        if newest is None:
+            return b""
+        with store.open_input_file(newest) as file:
+            return bytes(file.read())
 
 
 def rows_of(

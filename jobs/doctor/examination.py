@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobs.errors import FaultlineError, LakeError
-from jobs.lake.lock import Holder, holder
+from jobs.lake.lock import Holder, holder, holder_of
 from jobs.settings.model import Settings
 from jobs.spark.environment import environment_checks
 from jobs.text.redaction import redacted
@@ -85,9 +85,8 @@ def _lock(run: Holder | None) -> str:
 def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
     """A check per table; reads the footer of each of its files. None of a lake on a store that cannot be looked at."""
     try:
-        from jobs.answers.delta_table import is_lake, opened  # noqa: PLC0415 - its packages may be missing
-        from jobs.answers.store import reason_of, storage_options  # noqa: PLC0415 - same
-        from jobs.lake.store_lock import holder_on_store  # noqa: PLC0415 - same
+        from jobs.answers.delta_table import is_lake, lock_on_store, opened  # noqa: PLC0415 - its packages may be missing
+        from jobs.answers.store import storage_options  # noqa: PLC0415 - same
         from jobs.tables import TABLES  # noqa: PLC0415 - same
     except ImportError as error:
         yield Check("tables", is_ok=False, found=f"not checked: {error}", fix="install deltalake")
@@ -103,9 +102,9 @@ def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
             return
         yield Check("lake", is_ok=True, found=f"{settings.lake} {state}")
         try:
-            yield Check("lock", is_ok=True, found=_lock(holder_on_store(settings.lake, options)))
-        except OSError as error:
-            yield Check("lock", is_ok=None, found=f"cannot be read: {reason_of(error, options)}")
+            yield Check("lock", is_ok=True, found=_lock(holder_of(lock_on_store(settings.lake, options))))
+        except LakeError as error:
+            yield Check("lock", is_ok=None, found=f"{error}")
 
     def look(table: Table) -> str:
         with opened(settings.lake, table, options) as rows:

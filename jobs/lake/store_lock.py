@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import errno
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
@@ -135,25 +135,6 @@ def hold_on_store(
             )
         lock.delete_older()
         yield lock
-
-
-def holder_on_store(lake: str, options: Mapping[str, str]) -> Holder | None:
-    """Holder in the newest file, even if it died; None when it has released the lake, or nobody ever held it.
-
-    Args:
-        lake: its URI.
-        options: for delta-rs, which reads it without Spark.
-    """
-    from deltalake.fs import DeltaStorageHandler  # noqa: PLC0415 - its package may be missing
-    from pyarrow.fs import FileSelector  # noqa: PLC0415 - same
-
-    store = DeltaStorageHandler(f"{lake.rstrip('/')}/", dict(options))
-    files = store.get_file_info_selector(FileSelector("_lock", allow_not_found=True))
-    newest = _newest(file.base_name for file in files)
-    if not newest:
-        return None
-    with store.open_input_file(f"_lock/{_name(newest)}") as file:
-        return holder_of(file.read())
 
 
 def _taken(folder: StoreFolder, lake: str, own: Holder, clock: Clock, *, break_lock: bool) -> _StoreLock:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from jobs.answers.delta_table import lock_on_store
 from jobs.errors import LakeBusyError, LakeError, SettingValueError
-from jobs.lake.lock import RunLock
-from jobs.lake.store_lock import hold_on_store, holder_on_store
+from jobs.lake.lock import RunLock, holder_of
+from jobs.lake.store_lock import hold_on_store
 from tests.given.store_in_memory import Refuses, StoreInMemory
 
 pytestmark = pytest.mark.fault(28)
@@ -194,7 +195,7 @@ def test_doctor_sees_who_holds_it_and_that_nobody_does(tmp_path: Path) -> None:
     def seen() -> str:
         for name, content in store.contents.items():
             (tmp_path / "_lock" / name).write_bytes(content)
-        return f"{holder_on_store(tmp_path.as_uri(), {})}"
+        return f"{holder_of(lock_on_store(tmp_path.as_uri(), {}))}"
 
     store = StoreInMemory()
     assert seen() == "None"
