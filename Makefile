@@ -19,10 +19,10 @@ SAMPLE := dist/sample-night
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector test-stores lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package sbom executor-env lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-stores test-dashboards lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package sbom executor-env lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 setup: ## .venv with everything for tests and checks
 	@FAULTLINE_EXTRAS=dev bin/setup
@@ -46,6 +46,9 @@ test-collector: setup ## the collector with real name servers and brokers, 4.9.7
 
 test-stores: setup ## lakes on a real S3 server and on HDFS, and a cluster whose parts are killed; 45 to 90 minutes, 750 MB of jars once, and Go
 	@$(PYTHON) -m pytest tests/stores -m "" $(PYTEST_ARGS)
+
+test-dashboards: setup browser ## the dashboards in a real Superset and a real Chromium; five minutes, and 700 MB of packages once
+	@$(PYTHON) -m pytest tests/dashboards -m "" $(PYTEST_ARGS)
 
 lab: setup recorder ## a live night on loopback from a seed: servers, applications, deeds, both flows, and what they miss or invent; LAB_ARGS='--seed 7 --minutes 6 --keep DIR'; a quarter of an hour, and Maven
 	@$(PYTHON) -m tests.lab $(LAB_ARGS)

@@ -310,11 +310,11 @@ def _number(chart: Chart, dataset: Dataset) -> tuple[str, dict[str, Any]]:
     return "big_number_total", {"metric": metric, "y_axis_format": dataset.metrics[metric][2], "header_font_size": 0.4}
 
 
-def _over_time(chart: Chart, dataset: Dataset) -> tuple[str, dict[str, Any]]:
+def _over_time(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
     """A point per minute and series; of many series those with most."""
-    kind = {"line": "line", "step": "step", "bar": "bar"}[chart.kind]
-    return f"echarts_timeseries_{kind}", {
-        **_axes(chart, dataset),
+    kinds = {"line": "line", "step": "step", "points": "scatter"}
+    return f"echarts_timeseries_{kinds[chart.kind]}", {
+        **_axes(chart),
         "x_axis": chart.time,
         "time_grain_sqla": "PT1M",
         "groupby": list(chart.by),
@@ -323,23 +323,21 @@ def _over_time(chart: Chart, dataset: Dataset) -> tuple[str, dict[str, Any]]:
         "row_limit": 50_000,
         "x_axis_title": "UTC",
         "x_axis_title_margin": 30,
-        "x_axis_time_format": "smart_date",
+        "x_axis_time_format": "%H:%M",
         "y_axis_title": chart.unit,
         "y_axis_title_margin": 50,
         "logAxis": chart.log,
-        "stack": "Stack" if kind == "bar" and chart.by else None,
         "zoomable": True,
-        "markerEnabled": kind != "bar",
-        "markerSize": 4,
+        "markerSize": 7,
         "tooltipTimeFormat": "%Y-%m-%d %H:%M:%S",
     }
 
 
-def _ranks(chart: Chart, dataset: Dataset) -> tuple[str, dict[str, Any]]:
+def _ranks(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
     """A bar per value: days in their order, others with the longest first."""
     is_days = chart.line == "day"
     return "echarts_timeseries_bar", {
-        **_axes(chart, dataset),
+        **_axes(chart),
         "x_axis": chart.line,
         "xAxisForceCategorical": True,
         "groupby": list(chart.by),
@@ -347,16 +345,18 @@ def _ranks(chart: Chart, dataset: Dataset) -> tuple[str, dict[str, Any]]:
         "row_limit": 1000 if chart.by or is_days else 20,
         "orientation": "vertical" if is_days else "horizontal",
         "x_axis_sort": chart.line if is_days else chart.metrics[0],
-        "x_axis_sort_asc": is_days,
+        "x_axis_sort_asc": True,  # the last of horizontal bars is at the top
+        "x_axis_sort_series": "name" if is_days else "sum",
+        "x_axis_sort_series_ascending": is_days,
         "stack": "Stack" if chart.by or len(chart.metrics) > 1 else None,
     }
 
 
-def _axes(chart: Chart, dataset: Dataset) -> dict[str, Any]:
+def _axes(chart: Chart) -> dict[str, Any]:
     return {
         "metrics": list(chart.metrics),
         "order_desc": True,
-        "y_axis_format": dataset.metrics[chart.metrics[0]][2],
+        "y_axis_format": ",.2~f",
         "show_legend": bool(chart.by) or len(chart.metrics) > 1,
         "legendType": "scroll",
         "legendOrientation": "top",
@@ -391,8 +391,8 @@ def _groups(chart: Chart, dataset: Dataset) -> tuple[str, dict[str, Any]]:
 def _table(formats: Mapping[str, str | None]) -> dict[str, Any]:
     return {
         "row_limit": 1000,
-        "page_length": 20,
-        "include_search": True,
+        "page_length": 0,
+        "include_search": False,
         "show_cell_bars": False,
         "allow_render_html": False,  # names come from logs
         "table_timestamp_format": "%Y-%m-%d %H:%M:%S",
@@ -437,7 +437,9 @@ def _gantt(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
         "zoomable": True,
         "x_axis_title": "UTC",
         "x_axis_title_margin": 30,
-        "x_axis_time_format": "smart_date",
+        "x_axis_time_format": "%H:%M",
+        "y_axis_title": _label(chart.line),
+        "y_axis_title_margin": 150,  # the names stand in it, and would be cut
         "tooltipTimeFormat": "%Y-%m-%d %H:%M:%S",
         "tooltipValuesFormat": ",.1~f",
     }
@@ -447,7 +449,7 @@ _KINDS = {
     "number": _number,
     "line": _over_time,
     "step": _over_time,
-    "bar": _over_time,
+    "points": _over_time,
     "ranks": _ranks,
     "rows": _rows,
     "groups": _groups,
@@ -468,6 +470,7 @@ def _dashboard_yaml(dashboard: Dashboard) -> dict[str, Any]:
             "cross_filters_enabled": True,
             "refresh_frequency": 0,
             "color_scheme": "supersetColors",
+            "label_colors": {"CRITICAL": "#E04355", "WARNING": "#FF7F44", "INFO": "#A1A6BD"},
         },
         "version": _VERSION,
         "published": True,
@@ -494,7 +497,7 @@ def _position(dashboard: Dashboard) -> dict[str, Any]:
             "parents": above,
             "meta": {"background": "BACKGROUND_TRANSPARENT"},
         }
-        for place, chart in zip(places, charts, strict=True):
+        for column, (place, chart) in enumerate(zip(places, charts, strict=True)):
             number += 1
             grid[place] = {
                 "type": "CHART",
@@ -505,7 +508,7 @@ def _position(dashboard: Dashboard) -> dict[str, Any]:
                     "chartId": number,
                     "uuid": _chart_id(dashboard, chart),
                     "sliceName": chart.title,
-                    "width": chart.wide or 12 // len(charts),
+                    "width": chart.wide or 12 // len(charts) + (column < 12 % len(charts)),
                     "height": high,
                 },
             }
@@ -522,6 +525,7 @@ def _filter_yaml(dashboard: Dashboard, told: Filter) -> dict[str, Any]:
         "description": "",
         "targets": [{"column": {"name": told.column}, "datasetUuid": _id("dataset", told.of)}],
         "sortMetric": told.most or None,
+        "requiredFirst": not told.several,
         "controlValues": {
             "enableEmptyFilter": not told.several,
             "defaultToFirstItem": not told.several,

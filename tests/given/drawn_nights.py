@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.tables import TABLES
-from tests.given.lakes import LiteralLake, publish
+from tests.given.lakes import EPOCH, LiteralLake, publish
 
 DAYS = tuple(dt.date(2026, 3, day) for day in (3, 4, 5))
 CLUSTERS = {"orders": ("broker-a", "broker-b", "broker-c", "broker-d"), "payments": ("pay-1", "pay-2")}
@@ -200,7 +200,8 @@ def _of_groups(night: _Night) -> Iterator[tuple[str, Row]]:
 def _change(night: _Night, about: Row, at_ms: int, *, joins: bool, who: str) -> Iterator[tuple[str, Row]]:
     gap_ms = night.chance.randrange(500, 25_000)
     yield "rebalances", about | {
-        "topic": "T", "changed_at_ms": at_ms, "trigger": "JOINED" if joins else "LEFT", "queues": 8, "moved": 5,
+        "topic": "T", "changed_at_ms": at_ms, "changed_at": EPOCH + dt.timedelta(milliseconds=at_ms),
+        "trigger": "JOINED" if joins else "LEFT", "queues": 8, "moved": 5,
         "fewest_moves": 2, "moved_beyond_fewest": 3,
     }  # fmt: skip
     event_id = f"{at_ms % _DAY_MS:08} {about['consumer_group']}"

@@ -1,0 +1,129 @@
+"""The bundle in a real Superset, in a real Chromium: five minutes, and 700 MB of packages once."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Response
+
+from jobs.serving.duckdb_file import export_duckdb
+from tests.given.drawn_nights import DAYS
+from tests.given.lakes import LiteralLake
+from tests.given.real_superset import Superset
+from tests.given.scripts import script
+
+pytestmark = pytest.mark.slow
+
+DEFINITION = script("superset_bundle").read_definition()
+BY_SLUG = {dashboard.slug: dashboard for dashboard in DEFINITION.dashboards}
+NEWEST = f"IN ('{DAYS[-1]}')"
+
+
+class Answers:
+    """What the charts of a page are answered: id to the last answer, with its HTTP status."""
+
+    def __init__(self, page: Page) -> None:
+        self.by_chart: dict[int, dict[str, Any]] = {}
+        self._page = page
+        page.on("response", self._keep)
+
+    def _keep(self, response: Response) -> None:
+        if "/api/v1/chart/data" not in response.url:
+            return
+        asked = (response.request.post_data_json or {}).get("form_data", {})
+        if "slice_id" in asked:
+            self.by_chart[asked["slice_id"]] = {"status": response.status, **response.json()}
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait for answers, and for their pictures."""
+        for _ in range(600):
+            self._page.wait_for_timeout(200)
+            if holds() and not self._page.locator(".loading").count():
+                return
+        pytest.fail(f"not within two minutes: {what}; answered are {sorted(self.by_chart)}")
+
+    @property
+    def queries(self) -> dict[int, str]:
+        """Chart to its SQL."""
+        return {chart: answer["result"][0]["query"] for chart, answer in self.by_chart.items()}
+
+
+def _open(page: Page, superset: Superset, slug: str) -> Answers:
+    """A dashboard at its newest day, all charts answered."""
+    answers, dashboard = Answers(page), BY_SLUG[slug]
+    of_a_day = sum(
+        "Day" not in chart.ignores and "day" in DEFINITION.datasets[chart.of].types for chart in dashboard.charts
+    )
+    page.goto(f"{superset.url}/superset/dashboard/{slug}/")
+    answers.until(lambda: len(answers.by_chart) == len(dashboard.charts), f"{len(dashboard.charts)} charts")
+    answers.until(
+        lambda: sum(NEWEST in query for query in answers.queries.values()) == of_a_day, f"{of_a_day} of {NEWEST}"
+    )
+    return answers
+
+
+def _choose(page: Page, name: str, value: str) -> None:
+    """Another value of a filter, applied."""
+    page.locator(f"input#NATIVE_FILTER-{name}").click()
+    page.locator(f"input#NATIVE_FILTER-{name}").fill(value)
+    page.locator(f".ant-select-item-option[title='{value}'], [role=option][title='{value}']").first.click()
+    page.locator("[data-test=filter-bar__apply-button]").click()
+
+
+def test_a_second_import_left_one_of_each(listed: Any) -> None:
+    titles = Counter(chart.title for dashboard in DEFINITION.dashboards for chart in dashboard.charts)
+    assert [each["database_name"] for each in listed["database"]] == ["Faultline"]
+    assert Counter(each["table_name"] for each in listed["dataset"]) == Counter(DEFINITION.datasets.keys())
+    assert Counter(each["slice_name"] for each in listed["chart"]) == titles
+    assert sorted(each["slug"] for each in listed["dashboard"]) == sorted(BY_SLUG)
+
+
+@pytest.mark.parametrize("slug", BY_SLUG)
+def test_every_chart_draws_rows_of_the_newest_day(page: Page, superset: Superset, listed: Any, slug: str) -> None:
+    answers = _open(page, superset, slug)
+    page.wait_for_timeout(3_000)  # pictures move into their places
+    if folder := os.environ.get("FAULTLINE_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"superset-{slug}.png")
+    titles = {each["id"]: each["slice_name"] for each in listed["chart"]}
+    empty = {
+        titles[chart]: answer
+        for chart, answer in answers.by_chart.items()
+        if answer["status"] != 200 or not answer["result"][0]["rowcount"]
+    }
+    assert not empty
+    assert sorted(titles[chart] for chart in answers.by_chart) == sorted(chart.title for chart in BY_SLUG[slug].charts)
+    holders = page.locator(".dashboard-component-chart-holder").all()
+    assert len(holders) == len(answers.by_chart)
+    for holder in holders:
+        assert holder.locator("canvas, table, .header-line").count(), holder.inner_text()
+
+
+def test_a_chosen_broker_and_day_narrow_the_charts(page: Page, superset: Superset) -> None:
+    answers = _open(page, superset, "faultline-broker")
+    assert all("IN ('pay-1')" in query for query in answers.queries.values())
+    _choose(page, "broker", "broker-d")
+    answers.until(lambda: all("IN ('broker-d')" in query for query in answers.queries.values()), "another broker")
+    _choose(page, "day", f"{DAYS[0]}")
+    answers.until(lambda: all(f"IN ('{DAYS[0]}')" in query for query in answers.queries.values()), "another day")
+    rows = [row for answer in answers.by_chart.values() for row in answer["result"][0]["data"]]
+    assert rows
+    assert not {"broker-a", "pay-1"} & {row.get("broker_name") for row in rows}
+
+
+def test_the_file_of_the_next_night_is_shown_without_a_restart(page: Page, superset: Superset) -> None:
+    (id_of,) = (
+        each["id"]
+        for each in page.request.get(f"{superset.url}/api/v1/dataset/?q=(page_size:100)").json()["result"]
+        if each["table_name"] == "broker_windows"
+    )
+    clusters = f"{superset.url}/api/v1/datasource/table/{id_of}/column/cluster/values/"
+    before = page.request.get(clusters).json()["result"]
+    LiteralLake(superset.lake).add("broker_windows", DAYS[-1], {"cluster": "mail", "broker_name": "m", "sends": 1})
+    export_duckdb(str(superset.lake), superset.file)
+    after = page.request.get(clusters).json()["result"]
+    assert (sorted(before), sorted(after)) == (["orders", "payments"], ["mail", "orders", "payments"])
