@@ -47,7 +47,7 @@ test-collector: setup ## the collector with real name servers and brokers, 4.9.7
 test-stores: setup ## lakes on a real S3 server and on HDFS, and a cluster whose parts are killed; 45 to 90 minutes, 750 MB of jars once, and Go
 	@$(PYTHON) -m pytest tests/stores -m "" $(PYTEST_ARGS)
 
-test-dashboards: setup browser ## the dashboards in a real Superset and a real Chromium; five minutes, and 700 MB of packages once
+test-dashboards: setup browser ## the dashboards in a real Superset and a real Chromium; five to eight minutes, and 700 MB of packages once
 	@$(PYTHON) -m pytest tests/dashboards -m "" $(PYTEST_ARGS)
 
 lab: setup recorder ## a live night on loopback from a seed: servers, applications, deeds, both flows, and what they miss or invent; LAB_ARGS='--seed 7 --minutes 6 --keep DIR'; a quarter of an hour, and Maven
