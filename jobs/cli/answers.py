@@ -52,7 +52,7 @@ def lake_of(call: Call, command: str, packages: Sequence[str], lake: LakeOptions
     from jobs.spark.environment import check_extra
 
     settings = call.settings(lake)
-    check_extra(f"faultline {command}", "report", packages)
+    check_extra(f"faultline {command}", packages)
     named = cluster or (settings.cluster if "cluster" in settings.origins else None)
     return Where(settings.lake, named, settings.owners, storage_options(settings.lake, settings.spark))
 

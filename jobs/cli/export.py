@@ -73,7 +73,7 @@ def export_night(answer: Answer) -> None:
                 from jobs.answers.store import storage_options
                 from jobs.spark.environment import check_extra
 
-                check_extra(f"export.{subject}", "report", _PACKAGES[subject])
+                check_extra(f"export.{subject}", _PACKAGES[subject])
                 store, file = storage_options(root, answer.spark_settings), local_folder(name) or Path(name)
                 answer.progress.say(_write(subject, root, file, store, most_days=export.days))
 

@@ -63,18 +63,18 @@ def check_python(found: tuple[int, ...]) -> str:
     return _dotted(found)
 
 
-def check_extra(what: str, extra: str, packages: Sequence[str]) -> None:
-    """Refuse when a package of an optional extra is not installed.
+def check_extra(what: str, packages: Sequence[str]) -> None:
+    """Refuse when packages of an optional extra are not installed.
 
     Raises:
-        PlatformError: with what needs it, the package, and how to install the extra.
+        PlatformError: with what needs them, the packages, and how to install them; by their own names, as `faultline`
+            is another project's on the public index.
     """
-    for package in packages:
-        if find_spec(package) is None:
-            raise PlatformError(
-                f"{what} needs the package {package}, which is not installed; run: {sys.executable} -m pip install"
-                f" 'faultline[{extra}]'"
-            )
+    missing = " ".join(package for package in packages if find_spec(package) is None)
+    if missing:
+        raise PlatformError(
+            f"{what} needs packages that are not installed; run: {sys.executable} -m pip install {missing}"
+        )
 
 
 def _check_package(name: str, exactly: str = "", **bounds: str) -> str:

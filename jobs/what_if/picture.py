@@ -27,7 +27,7 @@ def check_picture(file: Path) -> None:
         raise UsageError(f"--picture {file} must end in .html")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"--picture {file} is in a folder that does not exist; make it first")
-    check_extra("--picture", "report", ("plotly", "jinja2"))
+    check_extra("--picture", ("plotly", "jinja2"))
 
 
 def write_picture(summary: WhatIfSummary, file: Path) -> None:

@@ -442,8 +442,8 @@ def test_without_the_extra_it_says_how_to_get_it(
     monkeypatch.setattr(environment, "find_spec", lambda _: None)
     said = Said(capsys, lake, "events")
     assert said.code == 2
-    assert "needs the package deltalake, which is not installed; run: " in said.err
-    assert said.err.endswith("-m pip install 'faultline[report]'\n")
+    assert "faultline show needs packages that are not installed; run: " in said.err
+    assert said.err.endswith("-m pip install deltalake\n")
 
 
 @pytest.mark.fault(41)

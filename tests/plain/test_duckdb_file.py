@@ -415,7 +415,7 @@ def test_without_the_setting_a_night_leaves_none(tmp_path: Path) -> None:
     ("module", "why"),
     [
         (None, r"/nowhere/F\.duckdb cannot be written: No such file or directory; name a file in a folder that takes"),
-        ("duckdb", r"export\.duckdb needs the package duckdb, which is not installed; run: .* 'faultline\[report\]'"),
+        ("duckdb", r"export\.duckdb needs packages that are not installed; run: .* -m pip install duckdb"),
     ],
 )
 def test_a_file_that_cannot_be_made_is_said_as_the_night_is_published(
