@@ -11,11 +11,10 @@ import sqlglot
 import yaml
 from sqlglot import exp
 
+from dashboards.superset import build as made
 from jobs.serving.views import VIEWS, read_view
-from tests.given.scripts import script
 
 ROOT = Path(__file__).parents[2]
-made = script("superset_bundle")
 DEFINITION = made.read_definition()
 BUNDLE: dict[str, Any] = {path: yaml.safe_load(text) for path, text in made.bundle(DEFINITION).items()}
 CATALOGS = ("spark", "databricks", "trino")

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response
 
+from dashboards.superset.build import read_definition
 from jobs.serving.duckdb_file import export_duckdb
 from tests.given.drawn_nights import DAYS
 from tests.given.lakes import LiteralLake
 from tests.given.real_superset import Superset
-from tests.given.scripts import script
 
 pytestmark = pytest.mark.slow
 
-DEFINITION = script("superset_bundle").read_definition()
+DEFINITION = read_definition()
 BY_SLUG = {dashboard.slug: dashboard for dashboard in DEFINITION.dashboards}
 NEWEST = f"IN ('{DAYS[-1]}')"
 
