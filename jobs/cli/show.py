@@ -96,7 +96,8 @@ def show(
         raise UsageError("--json and --csv exclude each other; give one of them")
     where = lake_of(call, "show", ["deltalake"], lake, cluster)
     if subject == NIGHT:
-        if as_csv or times.given or queue or limit != _MOST or any(named.values()):
+        narrowed = any(value not in {None, False} for value in named.values())
+        if as_csv or times.given or queue or limit != _MOST or narrowed:
             raise UsageError("show night takes days, lake and --json alone; leave the others out")
         print(_night(where, days, as_json=as_json))
         return

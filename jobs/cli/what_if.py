@@ -84,12 +84,12 @@ def what_if(
     verbose: bool,
 ) -> None:
     """Replay the days and print what the policies would have done."""
+    settings = call.settings_for_spark(lake)
+    dates, why = run_days(days, settings, call.clock().date())
     from jobs.settings.client_profiles import released_profiles
     from jobs.what_if.picture import check_picture
     from jobs.what_if.requested_policies import requested_policies
 
-    settings = call.settings_for_spark(lake)
-    dates, why = run_days(days, settings, call.clock().date())
     if picture is not None:
         check_picture(Path(picture))
     requested = requested_policies(released_profiles(), names=policies, ladders=ladders, sweeps=sweeps)

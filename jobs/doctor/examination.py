@@ -104,7 +104,8 @@ def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
         try:
             yield Check("lock", is_ok=True, found=_lock(holder_of(lock_on_store(settings.lake, options))))
         except LakeError as error:
-            yield Check("lock", is_ok=None, found=f"{error}")
+            found, _, fix = str(error).partition("; ")
+            yield Check("lock", is_ok=None, found=found, fix=fix)
 
     def look(table: Table) -> str:
         with opened(settings.lake, table, options) as rows:

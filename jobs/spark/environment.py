@@ -106,6 +106,8 @@ def spark_jars_folder() -> Path:
 
 
 def _check_spark_home(pyspark: str) -> str:
+    if "PYSPARK_GATEWAY_PORT" in os.environ and not os.environ.get("SPARK_HOME"):
+        return pyspark  # a driver on YARN has pyspark as a zip without jars; its JVM runs already
     folder = spark_jars_folder()
     found = [jar.stem.rpartition("-")[2] for jar in folder.glob("spark-core_*.jar")]
     if found != [pyspark]:

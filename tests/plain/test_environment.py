@@ -182,6 +182,13 @@ def test_a_spark_home_of_another_spark_is_named(machine: Machine) -> None:
     )
 
 
+def test_a_driver_on_yarn_has_pyspark_without_jars(machine: Machine) -> None:
+    for jar in (machine.folder / "packages/pyspark/jars").iterdir():
+        jar.unlink()
+    machine.environ["PYSPARK_GATEWAY_PORT"] = "1"
+    assert machine.check().stderr == ""
+
+
 @pytest.mark.parametrize("command", ["nightly", "fault-latency", "allocation", "what-if", "register"])
 def test_each_command_that_starts_spark_refuses_before_it_imports_spark(machine: Machine, command: str) -> None:
     """The machine's pyspark is an empty package: to import anything of it would be another error."""
