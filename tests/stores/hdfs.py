@@ -60,6 +60,12 @@ class Hdfs(Servers):
             with urlopen(Request(where, data=file.read_bytes(), method="PUT")):
                 pass
 
+    def text(self, path: str) -> str:
+        """What is in a file of this file system."""
+        with urlopen(f"{self._web}/webhdfs/v1{path}?op=OPEN&user.name=tests") as told:
+            found: bytes = told.read()
+        return found.decode()
+
     @property
     def _web(self) -> str:
         return f"http://127.0.0.1:{self._web_port}"
@@ -93,7 +99,11 @@ class Hdfs(Servers):
             "dfs.datanode.ipc.address": "127.0.0.1:0",
             "dfs.datanode.hostname": "127.0.0.1",
         }
-        from_spark = [jar for pattern in _FROM_SPARK for jar in sorted(spark_jars_folder().glob(pattern))]
-        class_path = os.pathsep.join(map(str, [*jars("hadoop-client-minicluster"), *from_spark]))
         given = [word for name, value in settings.items() for word in ("-D", f"{name}={value}")]
-        return [java_command(), *SHORT, "-Xmx256m", "-cp", class_path, f"{_NODES}.{node}", *given]
+        return [java_command(), *SHORT, "-Xmx256m", "-cp", class_path(), f"{_NODES}.{node}", *given]
+
+
+def class_path(*more: str) -> str:
+    """Hadoop's servers, with what Spark brings of it, and further locked jars."""
+    from_spark = [jar for pattern in _FROM_SPARK for jar in sorted(spark_jars_folder().glob(pattern))]
+    return os.pathsep.join(map(str, [*jars("hadoop-client-minicluster", *more), *from_spark]))

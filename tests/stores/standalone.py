@@ -40,10 +40,7 @@ class Standalone(Servers):
         self._archive = folder / "faultline.zip"
 
     def bring_up(self) -> None:
-        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(self.folder / "dist")]
-        subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-        shutil.copy(next((self.folder / "dist").glob("*.whl")), self._archive)
-        shutil.copy(ROOT / "bin/submit.py", self.folder)
+        pack(self._archive)
         self._start("master", "master.Master", "--port", f"{self._port}")
         wait_until(lambda: is_listening(self._port), "a master")
         for number in (1, 2):
@@ -68,7 +65,7 @@ class Standalone(Servers):
         launched = [word for name, value in _LAUNCHED.items() for word in ("--conf", f"{name}={value}")]
         command = [
             HOME / "bin/spark-submit", "--master", self._uri, "--deploy-mode", "client", *launched,
-            "--py-files", self._archive, "--jars", ",".join(map(str, delta_jars())), self.folder / "submit.py",
+            "--py-files", self._archive, "--jars", ",".join(map(str, delta_jars())), ROOT / "bin/submit.py",
             *map(str, arguments),
         ]  # fmt: skip
         return Running(command, folder, self._environ())
@@ -88,3 +85,11 @@ class Standalone(Servers):
         outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FAULTLINE_HOME")}
         here = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
         return outside | here | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+
+
+def pack(archive: Path) -> None:
+    """The program as `--py-files` takes it, as `make package` makes it."""
+    folder = archive.parent / "dist"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    shutil.copy(next(folder.glob("*.whl")), archive)
