@@ -1,6 +1,6 @@
-"""Writes the two dashboards beside this file: `python dashboards/grafana/build.py`; docs/grafana.md is about them.
+"""Writes the two dashboards beside this file: `.venv/bin/python dashboards/grafana/build.py`.
 
-Grafana's own SDK builds them, so that mypy holds this file to the schema.
+docs/grafana.md is about them. Grafana's own SDK builds them, so that mypy holds this file to the schema.
 """
 
 from __future__ import annotations
