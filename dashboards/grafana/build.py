@@ -156,9 +156,11 @@ def nights() -> Dashboard:
         .with_row(Row("Last published night"))
         .with_panel(_figure("Day", "The other figures are about this UTC day.", "time:YYYY-MM-DD",
                             {"day": f"1000 * max(faultline_day_timestamp_seconds{here})"}))
-        .with_panel(_figure("Since a day was published", "Red from 30 hours on: a night is missing.", "s",
-                            {"{{flow}}": f"time() - {by} (flow) (faultline_last_success_timestamp_seconds{here})"},
-                            ("red", 30 * 3600)))
+        .with_panel(_figure("How long ago", "The day ended, and each flow last published one, perhaps an older one "
+                            "again. Red from 30 hours on: a night is missing.", "s", {
+            "day ended": f"time() - (max(faultline_day_timestamp_seconds{here}) + 86400)",
+            "{{flow}} published": f"time() - {by} (flow) (faultline_last_success_timestamp_seconds{here})",
+        }, ("red", 30 * 3600)))
         .with_panel(_figure("Sends lost", "Sends that failed for their callers.", "short", lost, ("red", 1)))
         .with_panel(_figure("Critical", "Events and findings of severity CRITICAL.", "short", {
             name: f'max(faultline_{name}{{cluster="$cluster", severity="CRITICAL"}})' for name in ("events", "findings")

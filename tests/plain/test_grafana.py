@@ -209,8 +209,35 @@ def test_prometheus_has_an_answer_to_each_query(lake: Path, tmp_path: Path) -> N
     ]
     asked = [expr.replace("$cluster", "north").replace("$broker", "(b0|b1)") for expr in PROMQL.values()]
     answers = [{"expr": f"count({expr}) > bool 0", "eval_time": "0m", "exp_samples": [{"value": 1}]} for expr in asked]
-    tests = tmp_path / "tests.yml"
-    tests.write_text(json.dumps({"tests": [{"input_series": series, "promql_expr_test": answers}]}), "utf-8")
+    _promtool(tmp_path, series, answers)
+
+
+@pytest.mark.slow
+def test_a_missing_night_is_red_although_an_older_day_was_published_again(tmp_path: Path) -> None:
+    """30 hours after the day that begins at 0 ended, with a run of each flow in each minute."""
+    (panel,) = (panel for panel in _panels(METRICS) if panel["title"] == "How long ago")
+    (_, red) = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    of_day, of_flow = (target["expr"].replace("$cluster", "north") for target in panel["targets"])
+    series = [
+        {"series": 'faultline_day_timestamp_seconds{cluster="north"}', "values": "0+0x3300"},
+        {"series": 'faultline_last_success_timestamp_seconds{cluster="north",flow="ALLOCATION"}',
+         "values": "0+60x3300"},
+    ]  # fmt: skip
+    answers = [
+        {"expr": f"({expr}) >= bool {red['value']}", "eval_time": when, "exp_samples": [sample]}
+        for expr, when, sample in (
+            (of_day, "53h59m", {"value": 0}),
+            (of_day, "54h", {"value": 1}),
+            (of_flow, "54h", {"labels": '{flow="ALLOCATION"}', "value": 0}),
+        )
+    ]
+    _promtool(tmp_path, series, answers)
+
+
+def _promtool(folder: Path, series: list[dict[str, str]], answers: list[dict[str, Any]]) -> None:
+    tests = folder / "tests.yml"
+    case = {"interval": "1m", "input_series": series, "promql_expr_test": answers}
+    tests.write_text(json.dumps({"tests": [case]}), "utf-8")
     command = ["promtool", "test", "rules", str(tests)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
