@@ -212,7 +212,11 @@ def night() -> Dashboard:
         .with_panel(_minutes("Isolating producers", "short"))
         .with_panel(_rows("Findings"))
         .with_row(Row("Brokers and producers"))
-        .with_panel(_rows("Brokers by isolation"))
+        .with_panel(
+            _rows("Brokers by isolation").override_by_regexp(
+                "/^(place|isolat)/", [DynamicConfigValue("noValue", "unknown")]
+            )
+        )
         .with_panel(_rows("Isolations"))
         .with_panel(_rows("Producer groups"))
         .with_row(Row("Consumer groups"))

@@ -38,12 +38,16 @@ WHERE cluster = ${cluster:sqlstring} AND list_contains([${broker:sqlstring}], br
 GROUP BY 1, 2
 ORDER BY 1, 2
 
--- Isolating producers: By broker and minute; of several minutes in one bar the highest.
+-- Isolating producers: By broker and minute; of several minutes in one bar the highest. Unknown is left out.
 SELECT time_bucket(greatest(to_milliseconds(${__interval_ms:raw}), INTERVAL 1 MINUTE), window_start_at) AS time,
   broker_name, max(isolating_producers) AS isolating_producers
 FROM broker_windows
 WHERE cluster = ${cluster:sqlstring} AND list_contains([${broker:sqlstring}], broker_name)
   AND window_start_at <= $__timeTo() AND window_start_at + INTERVAL 1 MINUTE > $__timeFrom()
+  AND event_date IN (
+    SELECT event_date FROM producer_days
+    WHERE cluster = ${cluster:sqlstring} AND not_replayed IS NULL AND NOT switch_assumed
+  )
 GROUP BY 1, 2
 ORDER BY 1, 2
 
@@ -55,13 +59,21 @@ WHERE cluster = ${cluster:sqlstring} AND (broker_name IS NULL OR list_contains([
 ORDER BY severity_rank, start_at
 LIMIT 1000
 
--- Brokers by isolation: In producer-minutes, by day.
-SELECT CAST(event_date AS VARCHAR) AS day, place, broker_name, isolated_producer_minutes, isolations,
-  isolating_producers, events, sends, failures
-FROM worst_brokers
-WHERE cluster = ${cluster:sqlstring} AND list_contains([${broker:sqlstring}], broker_name)
-  AND event_date BETWEEN CAST($__timeFrom() AS DATE) AND CAST($__timeTo() AS DATE)
-ORDER BY day DESC, place
+-- Brokers by isolation: In producer-minutes, by day, of producers that could be replayed; unknown if none could.
+SELECT CAST(event_date AS VARCHAR) AS day, CASE WHEN is_known THEN place END AS place, broker_name,
+  CASE WHEN is_known THEN isolated_producer_minutes END AS isolated_producer_minutes,
+  CASE WHEN is_known THEN isolations END AS isolations,
+  CASE WHEN is_known THEN isolating_producers END AS isolating_producers, events, sends, failures
+FROM (
+  SELECT *, event_date IN (
+    SELECT event_date FROM producer_days
+    WHERE cluster = ${cluster:sqlstring} AND not_replayed IS NULL AND NOT switch_assumed
+  ) AS is_known
+  FROM worst_brokers
+  WHERE cluster = ${cluster:sqlstring} AND list_contains([${broker:sqlstring}], broker_name)
+    AND event_date BETWEEN CAST($__timeFrom() AS DATE) AND CAST($__timeTo() AS DATE)
+)
+ORDER BY day DESC, place, failures DESC
 
 -- Isolations: Who isolated a broker, when, why and for how long; the longest 1000.
 SELECT start_at, end_at, isolated_ms, broker_name, client_id, producer_group, client_version, cause,

@@ -182,6 +182,28 @@ def test_trouble_without_a_known_end_may_last_until_its_day_ends(
     assert got == shown
 
 
+@pytest.mark.parametrize("producer", [{"not_replayed": "CLIENT_TOO_OLD"}, {"switch_assumed": True}], ids=str)
+def test_isolation_is_unknown_where_no_producer_can_be_replayed(tmp_path: Path, producer: dict[str, Any]) -> None:
+    """On the second day; on the first one was."""
+    lake = LiteralLake(tmp_path / "lake")
+    for day, other in ((D1, {}), (D2, producer)):
+        publish(lake.folder, day, cluster="north")
+        lake.add("producer_days", day, {"cluster": "north", "client_id": "p1", **other})
+        window = {"cluster": "north", "broker_name": "b1", "window_start_ms": at(day, "01:00:00"), "sends": 5}
+        lake.add("broker_windows", day, window)
+    within = "2026-03-01T00:00:00Z", DAY[1]
+    with in_duckdb(lake.folder) as file:
+        brokers, minutes = (
+            file.sql(_filled(SQL[title], within)).fetchall()
+            for title in ("Brokers by isolation table", "Isolating producers timeseries")
+        )
+    assert brokers == [
+        ("2026-03-02", None, "b1", None, None, None, 0, 5, 0),
+        ("2026-03-01", 1, "b1", 0.0, 0, 0, 0, 5, 0),
+    ]
+    assert minutes == [(dt.datetime(2026, 3, 1, 1, tzinfo=dt.UTC).replace(tzinfo=None), "b1", 0)]
+
+
 @pytest.mark.parametrize(("title", "sql"), SQL.items(), ids=list(SQL))
 def test_sql_keeps_to_what_is_chosen(file: duckdb.DuckDBPyConnection, title: str, sql: str) -> None:
     """Where there is no broker or group to choose Grafana fills in nothing, which must be no error."""
