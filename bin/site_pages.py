@@ -1,13 +1,14 @@
 """MkDocs' hook: the site's pages are the checkout's own, each under its path there, so nothing is copied by hand.
 
 A link that leads somewhere on GitHub does here: to a page outside docs/, to a file, whose text becomes a page, and to a
-folder, which becomes a list of its files. What a page of the site links to is taken in by itself.
+folder, which becomes a list of its files that Git knows. What a page of the site links to is taken in by itself.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     found: dict[str, File] = {}
     while waiting:
         path = waiting.pop()
-        if path not in found and path != "." and not path.startswith("..") and (root / path).exists():
+        if path in found or path == "." or path.startswith(("..", "/")):
+            continue
+        if (root / path).is_file() or _inside(path, root):
             found[path] = _file(path, root, config)
             if path not in named and not re.fullmatch(r"docs/.*\.md", path):
                 found[path].inclusion = InclusionLevel.NOT_IN_NAV
@@ -135,6 +138,11 @@ def _leads_to(path: str, root: Path) -> Iterator[str]:
 
 
 def _inside(path: str, root: Path) -> list[str]:
+    """Those that Git knows; of a copy without Git, all."""
+    if (root / ".git").exists():
+        command = ["git", "-C", f"{root}", "ls-files", "-z", "--", path]
+        known = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\0")
+        return sorted(file for file in known if file and (root / file).is_file())
     files = (file for file in (root / path).rglob("*") if file.is_file() and file.suffix != ".pyc")
     return sorted(file.relative_to(root).as_posix() for file in files)
 
@@ -148,4 +156,5 @@ def _list(path: str, root: Path) -> str:
 
 def _code(source: Path) -> str:
     suffix = source.name if source.name in _LANGUAGES else source.suffix
-    return f"````{_LANGUAGES.get(suffix, suffix.removeprefix('.'))}\n{source.read_text(encoding='utf-8')}````"
+    text = source.read_text(encoding="utf-8").removesuffix("\n")
+    return f"````{_LANGUAGES.get(suffix, suffix.removeprefix('.'))}\n{text}\n````"

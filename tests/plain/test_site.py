@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -79,6 +80,46 @@ def test_links_lead_where_they_do_on_github(tmp_path: Path) -> None:
     ]
     assert '<a href="cron/night.html">cron/night</a>' in (built / "deploy/files.html").read_text(encoding="utf-8")
     assert "0 1 * * * faultline" in (built / "deploy/cron/night.html").read_text(encoding="utf-8")
+
+
+def test_a_link_to_a_path_of_the_machine_fails_the_build_and_takes_nothing_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = tmp_path / "elsewhere/secret"
+    secret.parent.mkdir()
+    secret.write_text("s", encoding="utf-8")
+    with pytest.raises(Abort, match="1 warnings in strict mode"):
+        site(tmp_path / "checkout", CHECKOUT | {"docs/README.md": f"[a]({secret})"})
+    assert f"'docs/README.md' contains an absolute link '{secret}'" in caplog.text
+    assert list(secret.parent.iterdir()) == [secret]
+
+
+def test_of_a_linked_folder_only_files_that_git_knows_are_in_the_site(tmp_path: Path) -> None:
+    files = CHECKOUT | {"docs/README.md": "# Start\n\n[b](../deploy)\n", "deploy/gone": ""}
+    without_git = site(tmp_path, files)
+    assert {page.name for page in without_git.rglob("deploy/**/*.html")} == {"files.html", "night.html", "gone.html"}
+    for command in (["init", "--quiet"], ["add", "deploy"]):
+        subprocess.run(["git", "-C", f"{tmp_path}", *command], check=True)
+    (tmp_path / "deploy/gone").unlink()
+    built = site(tmp_path, {"deploy/password": "secret"})
+    assert "password" not in (built / "deploy/files.html").read_text(encoding="utf-8")
+    assert {page.name for page in built.rglob("deploy/**/*.html")} == {"files.html", "night.html"}
+
+
+def test_a_linked_folder_of_which_git_knows_nothing_fails_the_build(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    subprocess.run(["git", "init", "--quiet", f"{tmp_path}"], check=True)
+    with pytest.raises(Abort, match="1 warnings in strict mode"):
+        site(tmp_path, CHECKOUT | {"docs/README.md": "[b](../deploy)"})
+    assert "unrecognized relative link '../deploy'" in caplog.text
+
+
+def test_a_file_without_a_final_newline_is_shown_as_code(tmp_path: Path) -> None:
+    files = {"docs/README.md": "# Start\n\n[b](../deploy)\n", "deploy/cron/night": "0 1 * * * faultline"}
+    page = (site(tmp_path, CHECKOUT | files) / "deploy/cron/night.html").read_text(encoding="utf-8")
+    assert re.search("<pre>.*0 1 . . . faultline\n</code></pre>", page)
+    assert "````" not in page
 
 
 def test_a_pattern_in_nav_takes_the_pages_that_no_other_entry_names(tmp_path: Path) -> None:
