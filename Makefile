@@ -105,12 +105,13 @@ site: setup $(SAMPLE)/page.html ## the documentation as a site in site/, with se
 site-check: setup ## fail when a link, an anchor or a picture of the docs leads nowhere; seconds, without the sample night
 	@$(MKDOCS) --site-dir .faultline/site-check
 
-$(SAMPLE)/page.html: $(shell find jobs/answers -type f -not -name '*.pyc') | $(SAMPLE)/lake
+$(SAMPLE)/page.html: $(SAMPLE)/lake $(shell find jobs/answers -type f -not -name '*.pyc')
 	@bin/faultline report --lake $(SAMPLE)/lake --output $@
 
-$(SAMPLE)/lake: | setup
+$(SAMPLE)/lake: conf/local.toml $(shell find data_samples jobs/tables -type f -not -name '*.pyc') | setup
+	@rm -rf $@ $@.part
 	@bin/faultline nightly --settings conf/local.toml --lake $@.part
-	@mv $@.part $@
+	@mv $@.part $@ && touch $@
 
 licences: setup ## write docs/licences.md again
 	@$(PYTHON) bin/licences.py
