@@ -171,6 +171,15 @@ def published_days(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple[
     return {cluster: tuple(sorted(run["event_date"] for run in rows)) for cluster, rows in sorted(of_clusters.items())}
 
 
+def clusters_of_runs(root: str, options: Options = NO_OPTIONS) -> set[str]:
+    """The clusters of which a run began, whether or not a day is published; none where there is no lake.
+
+    Raises:
+        LakeError: it cannot be read, or is of another version.
+    """
+    return set(rows_of(root, RUN_LOG, ["cluster"], pc.scalar(True), options)["cluster"].to_pylist())
+
+
 def check_tables(root: str, options: Options = NO_OPTIONS) -> None:
     """Check that each table is there that a run has written: without it, it would read as empty.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import suppress
 from importlib.resources import files
 
 import click
@@ -13,7 +12,7 @@ from jobs.cli.answers import lake_of
 from jobs.cli.command import Command
 from jobs.cli.parameters import FOLDER
 from jobs.cli.publish import COMMANDS
-from jobs.errors import InputMissingError, UsageError
+from jobs.errors import UsageError
 from jobs.text.progress import Progress
 
 _DOES = "nightly on the samples that come with the program: some minutes, and a lake to ask"
@@ -33,17 +32,14 @@ _DOES = "nightly on the samples that come with the program: some minutes, and a 
 def demo(context: click.Context, lake: str, *, verbose: bool) -> None:
     """Publish the samples' day, and print what to ask next."""
     samples = str(files("conf").joinpath("local.toml"))
-    where = lake_of(context.obj, "demo", (), options.LakeOptions(lake, (samples,)), None)
-    from jobs.answers.delta_table import is_lake
-    from jobs.answers.published import published_days
+    where = lake_of(context.obj, "demo", ["deltalake"], options.LakeOptions(lake, (samples,)), None)
+    from jobs.answers.published import clusters_of_runs
 
-    with suppress(InputMissingError):  # the lake of a demo that was ended
-        days = published_days(where.lake, where.options) if is_lake(where.lake, where.options) else {}
-        if others := sorted(days.keys() - {where.cluster}):
-            raise UsageError(
-                f"the lake {where.lake} holds days of cluster {', '.join(others)}, not of the demo; give --lake a"
-                " folder of its own"
-            )
+    if others := sorted(clusters_of_runs(where.lake, where.options) - {where.cluster}):
+        raise UsageError(
+            f"the lake {where.lake} holds runs of cluster {', '.join(others)}, not of the demo; give --lake a"
+            " folder of its own"
+        )
     Progress().say(f"faultline demo: nightly with the settings {samples}, into the lake {where.lake}")
     context.invoke(COMMANDS["nightly"], lake=lake, settings=(samples,), verbose=verbose)
     asked = f"--lake {shlex.quote(lake)}"

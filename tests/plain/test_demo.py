@@ -78,11 +78,35 @@ def test_the_demo_s_own_lake_is_published_again(nights: list[tuple[Settings, str
     assert len(nights) == 1
 
 
+def started(lake: str, cluster: str) -> None:
+    """A first run of the cluster that was ended: no day is published."""
+    write_rows(Path(lake), RUN_LOG, [{"event_date": D1, "cluster": cluster, "flow": "ALLOCATION", "status": "STARTED"}])
+
+
 def test_so_is_one_whose_first_night_was_ended(nights: list[tuple[Settings, str]]) -> None:
-    started = {"event_date": D1, "cluster": "LabCluster", "flow": "FAULT_LATENCY", "status": "STARTED"}
-    write_rows(Path("faultline-demo"), RUN_LOG, [started])
+    started("faultline-demo", "LabCluster")
     assert cli.main(["demo"]) == 0
     assert len(nights) == 1
+
+
+def test_a_lake_in_which_no_run_of_others_has_succeeded_is_not_touched(
+    nights: list[tuple[Settings, str]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    started("lake", "prod")
+    assert cli.main(["demo", "--lake", "lake"]) == 2
+    assert nights == []
+    assert f"the lake {tmp_path}/lake holds runs of cluster prod, not of the demo;" in capsys.readouterr().err
+
+
+def test_it_says_which_package_is_missing(
+    nights: list[tuple[Settings, str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("jobs.spark.environment.find_spec", lambda _: None)
+    assert cli.main(["demo"]) == 2
+    assert nights == []
+    said = capsys.readouterr().err
+    assert said.startswith("faultline: faultline demo needs packages that are not installed; run: ")
+    assert said.endswith(" -m pip install deltalake\n")
 
 
 def test_a_lake_of_others_is_not_touched(
@@ -93,6 +117,6 @@ def test_a_lake_of_others_is_not_touched(
     assert cli.main(["demo", "--lake", "lake"]) == 2
     assert nights == []
     assert capsys.readouterr().err == (
-        f"faultline: the lake {tmp_path}/lake holds days of cluster east, west, not of the demo; give --lake a"
+        f"faultline: the lake {tmp_path}/lake holds runs of cluster east, west, not of the demo; give --lake a"
         " folder of its own\n"
     )
