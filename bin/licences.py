@@ -40,6 +40,9 @@ _JARS = {
     "org.apache.rocketmq": "Apache-2.0",
 }
 
+PLOTLY_JS = "package_data/plotly.min.js"
+"""Of the package plotly."""
+
 _PAGE = Path("docs/licences.md")
 _HEAD = """# Licences
 
@@ -63,7 +66,7 @@ def page() -> str:
     """The whole page."""
     runs, tests = (packages(Path(f"requirements{kind}.lock")) for kind in ("", "-dev"))
     sections = {
-        "Packages that a run uses": [*runs, _plotly_js()],
+        "Packages that a run uses": [*runs, plotly_js()],
         "Jars that a run uses": list(jars("conf/jars.toml")),
         "Packages for tests and checks only": [row for row in tests if row not in runs],
         "Jars for tests and benchmarks only": sorted(
@@ -127,9 +130,9 @@ def _installed(name: str) -> str:
         raise UnknownLicenceError(f"{name} is not installed; run make setup, or add it to _GIVEN") from None
 
 
-def _plotly_js() -> Row:
+def plotly_js() -> Row:
     """plotly.js, by the header of its file in the package plotly."""
-    head = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")[:500]
+    head = files("plotly").joinpath(PLOTLY_JS).read_text(encoding="utf-8")[:500]
     version, licence = re.search(r"plotly\.js v(\S+)", head), re.search(r"Licensed under the (\S+) license", head)
     if version is None or licence is None:
         raise UnknownLicenceError("plotly.min.js has no version and licence in its head; look it up")

@@ -68,18 +68,18 @@ def problems(lock: str, project: Mapping[str, object], extras: Sequence[str]) ->
         yield f"{len(named) - len(locked)} of {len(named)} packages are not pinned as name==version with hashes"
     yield from (f"{entry.name} {entry.version} has no hash" for entry in locked if not entry.hashes)
     here = {entry.name: entry.version for entry in locked if entry.is_for_this_machine}
-    needed = set()
-    for requirement in _needed(project, extras):
+    asked = set()
+    for requirement in needed(project, extras):
         name = canonicalize_name(requirement.name)
-        needed.add(name)
+        asked.add(name)
         if name not in here:
             yield f"{requirement} is not locked"
         elif here[name] not in requirement.specifier:
             yield f"{name} is locked at {here[name]}, but {requirement} is asked"
-    yield from (f"{name} is locked, but nothing needs it" for name in sorted(here.keys() - needed))
+    yield from (f"{name} is locked, but nothing needs it" for name in sorted(here.keys() - asked))
 
 
-def _needed(project: Mapping[str, object], extras: Sequence[str]) -> Iterator[Requirement]:
+def needed(project: Mapping[str, object], extras: Sequence[str]) -> Iterator[Requirement]:
     """Every transitive requirement of the project, by the metadata of the installed packages."""
     own: Mapping[str, Sequence[str]] = project["optional-dependencies"]  # type: ignore[assignment]
     open_ones = [*project["dependencies"], *(text for extra in extras for text in own[extra])]  # type: ignore[misc]
@@ -94,10 +94,11 @@ def _needed(project: Mapping[str, object], extras: Sequence[str]) -> Iterator[Re
             open_ones += [text for extra in requirement.extras for text in own[extra]]
             continue
         yield requirement
-        open_ones += _of_package(requirement)
+        open_ones += dependencies(requirement)
 
 
-def _of_package(requirement: Requirement) -> list[str]:
+def dependencies(requirement: Requirement) -> list[str]:
+    """What the installed package of the requirement needs on this Python and system."""
     try:
         listed = [Requirement(text) for text in requires(requirement.name) or ()]
     except PackageNotFoundError:

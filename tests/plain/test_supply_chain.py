@@ -26,33 +26,75 @@ LOCK = (ROOT / "requirements-dev.lock").read_text()
 locks, licences, sbom = script("locks"), script("licences"), script("sbom")
 
 
-def listed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
     """The list of what a run uses, as `make sbom` writes it; the library holds it to CycloneDX's own schema."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795968536")
-    first, again = (str(sbom.listed(PROJECT)) for _ in range(2))
+    with pytest.MonkeyPatch.context() as set_up:
+        set_up.chdir(ROOT)
+        set_up.setenv("SOURCE_DATE_EPOCH", "1795968536")
+        first, again = (str(sbom.listed(PROJECT)) for _ in range(2))
     assert first == again
     found: dict[str, Any] = json.loads(first)
     return found
 
 
-def test_the_list_of_what_a_run_uses_has_each_pin_and_jar_with_hash_and_licence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    told = listed(monkeypatch)
+def test_the_list_of_what_a_run_uses_has_each_pin_and_jar_with_hash_and_licence(told: dict[str, Any]) -> None:
     assert (told["bomFormat"], told["metadata"]["component"]["version"]) == ("CycloneDX", PROJECT["version"])
     assert told["metadata"]["timestamp"] == "2026-11-29T16:08:56+00:00"
-    components = {each["purl"]: each for each in told["components"]}
+    components = {each["purl"]: each for each in told["components"] if not each["bom-ref"].startswith("pyspark/")}
     pins = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["report"]]
     assert {f"pkg:pypi/{pin.replace('==', '@')}" for pin in pins} < components.keys()
-    assert "pkg:pypi/py4j@0.10.9.9" in components  # no pin of ours: pyspark asks for it
+    assert not [purl for purl in components if "hatchling" in purl or "pathspec" in purl]  # they build the wheel
     for jar in locked_jars():
         one = components[f"pkg:maven/{jar.group}/{jar.name}@{jar.version}"]
         assert one["hashes"] == [{"alg": "SHA-256", "content": jar.sha256}]
         assert one["licenses"] == [{"license": {"id": "Apache-2.0"}}]
-    assert not [purl for purl, each in components.items() if not each["hashes"] or not each["licenses"]]
-    click = sorted(each["content"] for each in components["pkg:pypi/click@8.5.1"]["hashes"])
-    assert click == sorted(re.findall("sha256:([0-9a-f]{64})", entry("click")))
+    assert components["pkg:npm/plotly.js@4.1.1"]["licenses"] == [{"license": {"id": "MIT"}}]
+    assert not [purl for purl, each in components.items() if not each["licenses"]]
+
+
+def test_each_hash_in_the_list_is_that_of_one_file(told: dict[str, Any]) -> None:
+    for each in told["components"]:
+        files = [each] if "hashes" in each else each["externalReferences"]
+        assert [len(file["hashes"]) for file in files] == [1] * len(files)
+    (click,) = (each for each in told["components"] if each["name"] == "click")
+    listed = {file["url"]: file["hashes"][0]["content"] for file in click["externalReferences"]}
+    locked = re.findall("sha256:([0-9a-f]{64})", entry("click"))
+    assert listed == {f"pkg:pypi/click@8.5.1?checksum=sha256:{each}": each for each in locked}
+
+
+def test_the_list_says_what_needs_what(told: dict[str, Any]) -> None:
+    needs = {each["ref"]: set(each.get("dependsOn", ())) for each in told["dependencies"]}
+    pins = {*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["report"]}
+    jars = {f"pkg:maven/{jar.group}/{jar.name}@{jar.version}" for jar in locked_jars()}
+    assert needs["faultline"] == jars | {f"pkg:pypi/{pin.replace('==', '@')}" for pin in pins}
+    in_spark = {each["bom-ref"] for each in told["components"] if each["bom-ref"].startswith("pyspark/")}
+    assert needs["pkg:pypi/pyspark@4.2.0"] == in_spark | {"pkg:pypi/py4j@0.10.9.9"}
+    assert needs["pkg:pypi/delta-spark@4.4.0"] == {"pkg:pypi/pyspark@4.2.0", "pkg:pypi/importlib-metadata@8.7.1"}
+    assert "pkg:npm/plotly.js@4.1.1" in needs["pkg:pypi/plotly@7.1.0"]
+    assert needs["pkg:pypi/click@8.5.1"] == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "version", "purl"),
+    [
+        ("guava-33.6.0-jre", "guava", "33.6.0-jre", "pkg:maven/com.google.guava/guava@33.6.0-jre"),
+        ("log4j-1.2-api-2.25.4", "log4j-1.2-api", "2.25.4", "pkg:maven/org.apache.logging.log4j/log4j-1.2-api@2.25.4"),
+        (
+            "orc-core-2.3.0-shaded-protobuf",
+            "orc-core",
+            "2.3.0-shaded-protobuf",
+            "pkg:maven/org.apache.orc/orc-core@2.3.0",
+        ),
+        ("spark-core_2.13-4.2.0", "spark-core_2.13", "4.2.0", "pkg:maven/org.apache.spark/spark-core_2.13@4.2.0"),
+        ("zstd-jni-1.5.7-7", "zstd-jni", "1.5.7-7", None),  # built by sbt: no pom.properties
+    ],
+)
+def test_the_list_has_the_jars_inside_pyspark(
+    file: str, name: str, version: str, purl: str | None, told: dict[str, Any]
+) -> None:
+    (one,) = (each for each in told["components"] if each["bom-ref"] == f"pyspark/jars/{file}.jar")
+    assert (one["name"], one["version"], one.get("purl")) == (name, version, purl)
 
 
 def problems(lock: str, project: dict[str, Any] = PROJECT) -> list[str]:
