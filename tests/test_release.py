@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+VERSION = PROJECT["version"]
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
 JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
 
@@ -23,11 +24,14 @@ def steps(job: str, key: str) -> list[Any]:
     return [step[key] for step in JOBS[job]["steps"] if key in step]
 
 
-def test_each_push_and_pull_request_is_tested_as_ci_does_anywhere() -> None:
-    assert set(WORKFLOW[True]) == {"push", "pull_request"}  # YAML reads `on` as true
-    assert (steps("test", "run"), JOBS["test"]["timeout-minutes"]) == ([".ci/run"], 90)
-    versions = {name: value for given in steps("test", "with") for name, value in given.items() if "version" in name}
-    assert versions == {"python-version": "3.11", "java-version": "17"}
+def test_it_runs_what_is_here_on_the_oldest_python_that_is_supported() -> None:
+    ((script,), (targets,)) = steps("test", "run"), steps("release", "run")[:-1]
+    assert (ROOT / script).stat().st_mode & 0o111
+    command, *asked = targets.split()
+    assert command == "make"
+    assert set(asked) <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    given = [each["python-version"] for job in JOBS for each in steps(job, "with") if "python-version" in each]
+    assert {PROJECT["requires-python"].split(",")[0]} == {f">={version}" for version in given}
 
 
 def test_each_action_is_pinned_to_a_commit() -> None:
@@ -36,30 +40,62 @@ def test_each_action_is_pinned_to_a_commit() -> None:
     assert [name for name in used if not re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", name)] == []
 
 
-def released(folder: Path, tag: str) -> tuple[int, str]:
+RECORDER = "integrations/recorder/target/faultline-recorder.jar"
+BUILT = (
+    *(f"dist/faultline-{VERSION}{end}" for end in ("-py3-none-any.whl", ".zip", ".cdx.json")),
+    *(RECORDER, f"{RECORDER}.sha256"),
+)
+CHANGELOG = f"""## [Unreleased]
+
+new
+
+## [{VERSION}] - a day
+
+[A page](docs/page.md#part), [two](https://example.org/a), [three](README.md): `[x]`.
+
+## [0.0.1] - a day
+
+old
+"""
+
+
+def released(folder: Path, tag: str, changelog: str = CHANGELOG) -> tuple[int, str]:
     """Exit code and output of the last step, where `gh` prints its arguments and `make` has built this version."""
-    (folder / "dist").mkdir()
-    for name in ("-py3-none-any.whl", ".cdx.json"):
-        (folder / f"dist/faultline-{VERSION}{name}").touch()
-    sections = {"Unreleased": "new", VERSION: "notes", "0.0.1": "old"}
-    changelog = "".join(f"## [{name}] - a day\n\n{text}\n\n" for name, text in sections.items())
+    for name in BUILT:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
     (folder / "CHANGELOG.md").write_text(changelog)
     (folder / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     (folder / "gh").chmod(0o755)
-    environ = {"PATH": f"{folder}:{os.environ['PATH']}", "GITHUB_REF_NAME": tag}
+    told = {"GITHUB_REF_NAME": tag, "GITHUB_SERVER_URL": "https://git.example", "GITHUB_REPOSITORY": "a/b"}
+    environ = {"PATH": f"{folder}:{os.environ['PATH']}", **told}
     step = ["bash", "-e", "-c", steps("release", "run")[-1]]
     done = subprocess.run(step, cwd=folder, env=environ, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 
-def test_a_tag_is_released_with_wheel_list_and_its_part_of_the_changelog(tmp_path: Path) -> None:
-    assert (JOBS["release"]["needs"], JOBS["release"]["if"]) == ("test", "github.ref_type == 'tag'")
-    assert steps("release", "run")[0] == "make package sbom"
+def test_a_tag_is_released_with_what_was_built_and_its_part_of_the_changelog(tmp_path: Path) -> None:
     code, said = released(tmp_path, f"v{VERSION}")
-    assert code == 0
-    wheel, sbom = f"dist/faultline-{VERSION}-py3-none-any.whl", f"dist/faultline-{VERSION}.cdx.json"
-    assert said.splitlines()[-2:] == [wheel, sbom]
-    assert (tmp_path / "dist/notes.md").read_text().split() == ["notes"]
+    assert (code, said.splitlines()[-len(BUILT) :]) == (0, list(BUILT))
+    tree = f"https://git.example/a/b/blob/v{VERSION}"
+    assert (tmp_path / "dist/notes.md").read_text().strip() == (
+        f"[A page]({tree}/docs/page.md#part), [two](https://example.org/a), [three]({tree}/README.md): `[x]`."
+    )
+
+
+def test_each_link_of_the_notes_leads_somewhere(tmp_path: Path) -> None:
+    assert released(tmp_path, f"v{VERSION}", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))[0] == 0
+    links = re.findall(r"\]\((.*?)\)", (tmp_path / "dist/notes.md").read_text(encoding="utf-8"))
+    tree = f"https://git.example/a/b/blob/v{VERSION}/"
+    own = [link.removeprefix(tree).partition("#")[0] for link in links if link.startswith(tree)]
+    assert len(own) >= 5
+    assert [name for name in own if not (ROOT / name).is_file()] == []
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_a_tag_without_its_part_of_the_changelog_is_not_released(tmp_path: Path) -> None:
+    said = f"CHANGELOG.md has no section [{VERSION}]\n"
+    assert released(tmp_path, f"v{VERSION}", CHANGELOG.replace(f"[{VERSION}]", "[0.0.2]")) == (1, said)
 
 
 @pytest.mark.parametrize("tag", ["v9.9.9", f"{VERSION}rc1"])
@@ -70,7 +106,7 @@ def test_a_tag_of_another_version_is_not_released(tag: str, tmp_path: Path) -> N
 
 def test_the_changelog_has_notes_of_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$", changelog, re.MULTILINE)
+    headings = re.findall(r"^## \[(.+?)\](?: - (?:\d{4}-\d\d-\d\d|unreleased))?$", changelog, re.MULTILINE)
     assert headings[:2] == ["Unreleased", VERSION]
 
 
