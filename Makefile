@@ -19,7 +19,7 @@ SAMPLE := dist/sample-night
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector test-stores test-dashboards lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package sbom executor-env lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-stores test-dashboards test-wheel lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package sbom executor-env lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -49,6 +49,9 @@ test-stores: setup ## lakes on a real S3 server and on HDFS, and a cluster whose
 
 test-dashboards: setup browser ## the dashboards in a real Superset and a real Chromium; five to eight minutes, and 700 MB of packages once
 	@$(PYTHON) -m pytest tests/dashboards -m "" $(PYTEST_ARGS)
+
+test-wheel: setup ## the built wheel in an environment of its own, by pip: demo, show, report and export; five minutes and a gigabyte of packages
+	@$(PYTHON) -m pytest tests/test_package.py -m slow $(PYTEST_ARGS)
 
 lab: setup recorder ## a live night on loopback from a seed: servers, applications, deeds, both flows, and what they miss or invent; LAB_ARGS='--seed 7 --minutes 6 --keep DIR'; a quarter of an hour, and Maven
 	@$(PYTHON) -m tests.lab $(LAB_ARGS)

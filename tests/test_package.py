@@ -8,13 +8,17 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from jobs.spark.delta_jars import locked_jars
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("jobs", "udfs", "conf")
 SOURCES = {".py", ".toml", ".conf", ".sql", ".j2", ".css", ".js", ".json"}
+OF_THE_CHECKOUT = {"FAULTLINE_HOME", "FAULTLINE_CACHE", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "PYTHONPATH"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -134,41 +138,56 @@ def installed(wheel: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def faultline(installed: Path, here: Path, *arguments: str) -> str:
-    """What the installed program prints, started in an empty folder."""
+def said_by(command: list[str], here: Path, **variables: str) -> str:
+    """What the program prints, started in the folder, with no variable that leads to the checkout but these."""
     here.mkdir(exist_ok=True)
-    environ = {name: value for name, value in os.environ.items() if name != "FAULTLINE_HOME"}
-    environ |= {"PYTHONPATH": str(installed), "FAULTLINE_CACHE": str(ROOT / ".faultline/jars")}
-    command = [sys.executable, "-P", "-m", "jobs.cli", *arguments]
+    environ = {name: value for name, value in os.environ.items() if name not in OF_THE_CHECKOUT} | variables
     done = subprocess.run(command, cwd=here, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_an_installed_program_has_its_version_and_its_samples(installed: Path, tmp_path: Path) -> None:
-    assert faultline(installed, tmp_path / "here", "--version") == f"faultline {PROJECT['version']}\n"
+    program, here = [sys.executable, "-P", "-m", "jobs.cli"], tmp_path / "here"
+    version = said_by([*program, "--version"], here, PYTHONPATH=f"{installed}")
+    assert version == f"faultline {PROJECT['version']}\n"
     settings = ("--settings", f"{installed}/conf/local.toml", "--lake", "lake")
-    plan = faultline(installed, tmp_path / "here", "plan", "nightly", *settings)
+    plan = said_by([*program, "plan", "nightly", *settings], here, PYTHONPATH=f"{installed}")
     read = re.findall(r"^  read     (\w+): (.*) \((\d+) files, .*\)$", plan, re.MULTILINE)
     kinds = {"sends": 2, "routes": 2, "consumers": 1, "running_info": 1, "client_logs": 8}
     assert read == [(kind, f"{installed}/data_samples/{kind}", f"{files}") for kind, files in kinds.items()]
 
 
+@pytest.fixture
+def command(wheel: Path, tmp_path: Path) -> Iterator[Path]:
+    """The command that pip makes in an environment with nothing but the wheel, its extra, and what these ask for."""
+    here, environment = tmp_path / "pip", tmp_path / "environment"
+    said_by([sys.executable, "-m", "venv", f"{environment}"], here)
+    said_by([f"{environment}/bin/python", "-m", "pip", "install", "--quiet", f"{wheel}[report]"], here)
+    yield environment / "bin/faultline"
+    shutil.rmtree(environment)
+
+
 @pytest.mark.slow
-def test_an_installed_program_shows_its_demo(installed: Path, tmp_path: Path) -> None:
-    """Two minutes: a real night in an empty folder, and each command that it says to call next."""
-    here = tmp_path / "here"
-    said = faultline(installed, here, "demo")
+def test_an_installed_program_shows_its_demo(command: Path, tmp_path: Path) -> None:
+    """Five minutes, and a gigabyte from the network: a real night in an empty folder, and what it says to call next."""
+    here, jars = tmp_path / "here", tmp_path / "jars"
+
+    def faultline(*arguments: str) -> str:
+        return said_by([f"{command}", *arguments], here, FAULTLINE_CACHE=f"{jars}")
+
+    said = faultline("demo")
     assert "15,832 lines read = 15,832 published" in said
     following = re.findall(r"^  faultline (.*)$", said.partition("\nNext:\n")[2], re.MULTILINE)
     assert len(following) == 3
-    told = [faultline(installed, here, *shlex.split(line)) for line in following]
+    told = [faultline(*shlex.split(line)) for line in following]
     assert told[0].startswith("2026-11-21, cluster LabCluster\n  333 sends lost")
     assert {path.name for path in here.iterdir()} == {
         "faultline-demo",
         "faultline-2026-11-21.html",
         "faultline-demo.duckdb",
     }
+    assert {path.name for path in jars.glob("*.jar")} == {jar.file_name for jar in locked_jars()}
 
 
 def test_the_page_s_parts_are_read_from_the_zip(archive: Path) -> None:
