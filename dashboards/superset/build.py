@@ -85,7 +85,7 @@ class Filter:
     of: str
     column: str
     most: str = ""
-    after: str = ""
+    after: tuple[str, ...] = ()
     several: bool = False
 
 
@@ -213,7 +213,7 @@ def _dashboard(title: str, slug: str, about: str, filters: Sequence[Any], rows: 
         title,
         slug,
         about,
-        tuple(Filter(**how) for how in filters),
+        tuple(Filter(**{**how, "after": tuple(how.get("after", ()))}) for how in filters),
         tuple((row["high"], tuple(_chart(**how) for how in row["charts"])) for row in rows),
     )
 
@@ -307,12 +307,16 @@ def _chart_id(dashboard: Dashboard, chart: Chart) -> str:
 
 def _number(chart: Chart, dataset: Dataset) -> tuple[str, dict[str, Any]]:
     (metric,) = chart.metrics
-    return "big_number_total", {"metric": metric, "y_axis_format": dataset.metrics[metric][2], "header_font_size": 0.4}
+    form = dataset.metrics[metric][2]
+    shown = (
+        {"time_format": form, "force_timestamp_formatting": True} if form.startswith("%") else {"y_axis_format": form}
+    )
+    return "big_number_total", {"metric": metric, "header_font_size": 0.4, **shown}
 
 
 def _over_time(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
     """A point per minute and series; of many series those with most."""
-    kinds = {"line": "line", "step": "step", "points": "scatter"}
+    kinds = {"line": "line", "points": "scatter"}
     return f"echarts_timeseries_{kinds[chart.kind]}", {
         **_axes(chart),
         "x_axis": chart.time,
@@ -328,7 +332,8 @@ def _over_time(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
         "y_axis_title_margin": 50,
         "logAxis": chart.log,
         "zoomable": True,
-        "markerSize": 7,
+        "markerEnabled": True,  # a minute between minutes without any has no line
+        "markerSize": 3 if chart.kind == "line" else 7,
         "tooltipTimeFormat": "%Y-%m-%d %H:%M:%S",
     }
 
@@ -342,7 +347,7 @@ def _ranks(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
         "xAxisForceCategorical": True,
         "groupby": list(chart.by),
         "timeseries_limit_metric": chart.metrics[0],
-        "row_limit": 1000 if chart.by or is_days else 20,
+        "row_limit": 50_000 if chart.by or is_days else 20,
         "orientation": "vertical" if is_days else "horizontal",
         "x_axis_sort": chart.line if is_days else chart.metrics[0],
         "x_axis_sort_asc": True,  # the last of horizontal bars is at the top
@@ -428,8 +433,8 @@ def _gantt(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
         "y_axis": chart.line,
         "series": chart.by[0],
         "tooltip_columns": [*chart.columns, start, end],
-        "order_by_cols": [f'["{chart.line}", true]', f'["{start}", true]'],
-        "row_limit": 10_000,
+        "order_by_cols": [f'["{chart.order.removeprefix("-")}", false]', f'["{chart.line}", true]'],
+        "row_limit": 10_000,  # the longest
         "show_legend": True,
         "legendType": "scroll",
         "legendOrientation": "top",
@@ -448,7 +453,6 @@ def _gantt(chart: Chart, _dataset: Dataset) -> tuple[str, dict[str, Any]]:
 _KINDS = {
     "number": _number,
     "line": _over_time,
-    "step": _over_time,
     "points": _over_time,
     "ranks": _ranks,
     "rows": _rows,
@@ -535,7 +539,7 @@ def _filter_yaml(dashboard: Dashboard, told: Filter) -> dict[str, Any]:
             "sortAscending": told.several,
         },
         "defaultDataMask": {"extraFormData": {}, "filterState": {}, "ownState": {}},
-        "cascadeParentIds": [_filter_id(told.after)] if told.after else [],
+        "cascadeParentIds": [_filter_id(name) for name in told.after],
         "scope": {"rootPath": ["ROOT_ID"], "excluded": excluded},
     }
 

@@ -47,7 +47,7 @@ def _meaning(sql: str, dialect: str) -> exp.Expression:
 
 def _plain(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.TryCast):
-        return exp.Cast(this=node.this, to=node.args["to"])
+        return exp.Cast(this=node.this.transform(_plain), to=node.args["to"].transform(_plain))
     if isinstance(node, exp.DataType) and node.is_type(*exp.DataType.TEXT_TYPES):
         return exp.DataType.build("TEXT")
     if isinstance(node, exp.Div) and any("e" in each.name for each in node.find_all(exp.Literal)):
@@ -117,6 +117,32 @@ def test_charts_and_filters_name_what_there_is(dashboard: Any) -> None:
             assert {name.removeprefix("-") for name in columns if name} <= dataset.types.keys(), chart.title
             assert set(chart.metrics) <= dataset.metrics.keys(), chart.title
             assert set(chart.ignores) <= filters, chart.title
+
+
+@pytest.mark.parametrize("dashboard", DEFINITION.dashboards, ids=lambda each: each.slug)
+def test_one_cluster_is_always_chosen_and_narrows_the_other_filters(dashboard: Any) -> None:
+    cluster, *others = dashboard.filters
+    assert (cluster.name, cluster.column, cluster.several, cluster.after) == ("Cluster", "cluster", False, ())
+    assert all("Cluster" in each.after for each in others)
+    assert {each.most for each in dashboard.filters if not each.several and each.name != "Day"} == {"first"}
+
+
+@pytest.mark.parametrize("chart", [chart for dashboard in DEFINITION.dashboards for chart in dashboard.charts])
+def test_a_chart_that_is_cut_says_so_or_has_the_longest(chart: Any) -> None:
+    _, params = made._KINDS[chart.kind](chart, DEFINITION.datasets[chart.of])
+    if chart.kind == "ranks":
+        has_few = chart.line in {"fault_latency", "strategy_used"}  # closed lists
+        assert params["row_limit"] == 50_000 or has_few or "20" in chart.title
+        assert chart.line != "day" or params["row_limit"] == 50_000
+    if chart.kind == "gantt":
+        assert re.fullmatch(r'\["\w+_s", false\]', params["order_by_cols"][0])
+
+
+def test_a_producer_is_counted_by_cluster_client_and_group() -> None:
+    counted = {name: sql for name, sql in SQL.items() if "client_id" in sql and name.startswith("metric")}
+    del counted["metric queue_owners owner"]
+    assert counted
+    assert all("cluster || ' ' || client_id || ' ' || producer_group" in sql for sql in counted.values())
 
 
 def test_the_default_database_is_the_file_that_export_writes() -> None:
