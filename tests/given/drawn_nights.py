@@ -15,7 +15,8 @@ from jobs.tables import TABLES
 from tests.given.lakes import EPOCH, LiteralLake, publish
 
 DAYS = tuple(dt.date(2026, 3, day) for day in (3, 4, 5))
-CLUSTERS = {"orders": ("broker-a", "broker-b", "broker-c", "broker-d"), "payments": ("pay-1", "pay-2")}
+CLUSTERS = {"orders": ("broker-a", "broker-b", "broker-c", "broker-d"), "payments": ("broker-a", "pay-1")}
+"""Both have a broker-a; a consumer group is in both, too."""
 _VERSIONS = {"4.9.8": "P1", "5.1.4": "P4", "5.3.3": "P5"}
 _ISOLATION_MS = {"P1": 600_000, "P4": 60_000, "P5": 180_000}
 _GROUPS = {
@@ -26,6 +27,7 @@ _GROUPS = {
     "billing": "4.9.8",
     "refunds": "5.1.4",
 }
+_NOT_JAVA = {"client_id": "10.1.9.9@cpp", "not_replayed": "NOT_A_JAVA_CLIENT", "enforced": True, "sends": 5_000}
 _CAUSES = {"TIMED_OUT": "RemotingTimeoutException", "REFUSED": "RemotingConnectException", "SLOW": "LATENCY"}
 _MINUTE_MS, _HOUR_MS, _DAY_MS = 60_000, 3_600_000, 86_400_000
 Row = dict[str, Any]
@@ -102,8 +104,10 @@ def _of_producers(night: _Night) -> Iterator[tuple[str, Row]]:
             isolations.append(isolation)
             yield "isolation_intervals", isolation
         hit = len(night.producers)
+        brokers = sorted({broker, night.brokers[-1]}) if number == 2 else [broker]
         yield "events", cost | {
-            "event_id": event_id, "broker_name": broker, "brokers": [broker], "all_brokers": len(night.brokers),
+            "event_id": event_id, "broker_name": broker if len(brokers) == 1 else None, "brokers": brokers,
+            "all_brokers": len(night.brokers),
             "kind": kind, "severity": "CRITICAL" if cost["lost_sends"] >= 10 else "WARNING", "bad_from_ms": start_ms,
             "last_bad_ms": end_ms, "bad_until_ms": end_ms + 40, "failed_attempts": 30 + number, "slow_attempts": 12,
             "attempts": 90, "producers": hit, "hit_producers": hit, "avoiding_producers": hit - 1,
@@ -126,6 +130,7 @@ def _of_producers(night: _Night) -> Iterator[tuple[str, Row]]:
             "isolated_ms": sum(each["end_ms"] - each["start_ms"] for each in own),
             "contradictions": chance.randrange(3),
         }  # fmt: skip
+    yield "producer_days", _NOT_JAVA | {"producer_group": night.producers[0][1]}
     yield "quarantine", {"reasons": ["LATENCY_MISSING"]}
 
 
@@ -171,8 +176,8 @@ def _windows(
 
 def _of_groups(night: _Night) -> Iterator[tuple[str, Row]]:
     """Two groups with eight queues over two brokers; a member of each leaves and returns, three times or eight."""
-    for group, times in ((f"{night.cluster}-ledger", 3), (f"{night.cluster}-search", 8)):
-        members = [f"10.2.0.{number}@{group}" for number in range(1, 4)]
+    for group, times in (("ledger", 3), (f"{night.cluster}-search", 8)):
+        members = [f"10.2.{len(night.cluster)}.{number}@{group}" for number in range(1, 4)]
         changes = sorted(night.start_ms + night.chance.randrange(_DAY_MS - _HOUR_MS) for _ in range(2 * times))
         edges = [night.start_ms, *changes, night.start_ms + _DAY_MS]
         about: Row = {"consumer_group": group}
