@@ -1,4 +1,4 @@
-"""Writes dashboards/superset/bundle, assets that Superset imports: `python dashboards/superset/build.py [--check]`.
+"""Writes dashboards/superset/bundle, what Superset imports: `.venv/bin/python dashboards/superset/build.py [--check]`.
 
 They are made of dashboards/superset/definition.yaml and of the tables' own columns. Ids come from names, so that a
 repeated import overwrites. `--check` fails when a file is stale.
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str]) -> int:
         kept = {str(path.relative_to(_BUNDLE)): path.read_text(encoding="utf-8") for path in _BUNDLE.rglob("*.yaml")}
         stale = sorted(path for path in files.keys() | kept.keys() if files.get(path) != kept.get(path))
         if stale:
-            sys.stderr.write(f"{_BUNDLE.name}/{stale[0]} is stale; run python dashboards/superset/build.py\n")
+            sys.stderr.write(f"{_BUNDLE.name}/{stale[0]} is stale; run .venv/bin/python dashboards/superset/build.py\n")
         return int(bool(stale))
     shutil.rmtree(_BUNDLE, ignore_errors=True)
     for path, text in files.items():

@@ -124,7 +124,7 @@ def test_one_cluster_is_always_chosen_and_narrows_the_other_filters(dashboard: A
     cluster, *others = dashboard.filters
     assert (cluster.name, cluster.column, cluster.several, cluster.after) == ("Cluster", "cluster", False, ())
     assert all("Cluster" in each.after for each in others)
-    assert {each.most for each in dashboard.filters if not each.several and each.name != "Day"} == {"first"}
+    assert {each.most for each in dashboard.filters if not each.several and each.name != "Day"} == {"opens_with"}
 
 
 @pytest.mark.parametrize("chart", [chart for dashboard in DEFINITION.dashboards for chart in dashboard.charts])

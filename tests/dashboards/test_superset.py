@@ -92,8 +92,11 @@ def test_a_second_import_left_one_of_each(listed: Any) -> None:
 def test_every_chart_draws_rows_of_the_newest_day(page: Page, superset: Superset, listed: Any, slug: str) -> None:
     answers = _open(page, superset, slug)
     page.wait_for_timeout(3_000)  # pictures move into their places
+    holders = page.locator(".dashboard-component-chart-holder").all()
     if folder := os.environ.get("FAULTLINE_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / f"superset-{slug}.png")
+        bottom = max(box["y"] + box["height"] for holder in holders if (box := holder.bounding_box()))
+        path = Path(folder) / f"superset-{slug}.png"
+        page.screenshot(path=path, clip={"x": 0, "y": 0, "width": 1500, "height": bottom + 16})
     titles = {each["id"]: each["slice_name"] for each in listed["chart"]}
     empty = {
         titles[chart]: answer
@@ -102,7 +105,6 @@ def test_every_chart_draws_rows_of_the_newest_day(page: Page, superset: Superset
     }
     assert not empty
     assert sorted(titles[chart] for chart in answers.by_chart) == sorted(chart.title for chart in BY_SLUG[slug].charts)
-    holders = page.locator(".dashboard-component-chart-holder").all()
     assert len(holders) == len(answers.by_chart)
     for holder in holders:
         assert holder.locator("canvas, table, .header-line").count(), holder.inner_text()
