@@ -44,7 +44,7 @@ test-recorder: setup recorder ## the recorder, as an agent and as a library, wit
 test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3, with ACL and TLS too; ten minutes, and Maven
 	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)
 
-test-stores: setup ## lakes on a real S3 server and on HDFS, and a cluster whose parts are killed; 45 to 90 minutes, 750 MB of jars once, and Go
+test-stores: setup ## lakes on a real S3 server and on HDFS, a cluster whose parts are killed, and YARN; 45 to 90 minutes, 750 MB of jars once, and Go
 	@$(PYTHON) -m pytest tests/stores -m "" $(PYTEST_ARGS)
 
 test-dashboards: setup browser ## the dashboards in a real Superset and a real Chromium; five to eight minutes, and 700 MB of packages once
