@@ -31,7 +31,8 @@ class Superset(Servers):
         super().__init__(folder)
         self.lake, self.file, self.port = folder / "lake", folder / "lake.duckdb", free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._bin = _installed() / "bin"
+        place = _installed() / "bin"
+        self._program = (place / "python", place / "superset")  # its first line has the place where it was installed
         own = {"SUPERSET_HOME": f"{folder}", "SUPERSET_SECRET_KEY": "only-for-tests", "SCARF_ANALYTICS": "false"}
         self._environ = {**os.environ, "FLASK_APP": "superset", **own}
 
@@ -44,7 +45,7 @@ class Superset(Servers):
         self._run("init")
         for _ in range(2):
             self._run("import-directory", "-o", f"{_HERE / 'bundle'}")
-        self.start("superset", [self._bin / "superset", "run", "-p", self.port], self._environ)
+        self.start("superset", [*self._program, "run", "-p", self.port], self._environ)
         wait_until(lambda: is_listening(self.port), "Superset")
 
     def sign_in(self, page: Page) -> None:
@@ -56,7 +57,7 @@ class Superset(Servers):
 
     def _run(self, *arguments: str) -> None:
         done = subprocess.run(
-            [self._bin / "superset", *arguments], cwd=self.folder, env=self._environ, capture_output=True, text=True,
+            [*self._program, *arguments], cwd=self.folder, env=self._environ, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
