@@ -125,7 +125,7 @@ def test_a_picture_that_cannot_be_is_refused_before_anything_runs(
     with pytest.raises(UsageError, match="is in a folder that does not exist"):
         check_picture(tmp_path / "none" / "x.html")
     monkeypatch.setattr("jobs.spark.environment.find_spec", lambda _: None)
-    with pytest.raises(PlatformError, match="--picture needs the package plotly"):
+    with pytest.raises(PlatformError, match=r"--picture needs packages that are not installed; run: .* plotly jinja2"):
         check_picture(tmp_path / "x.html")
 
 

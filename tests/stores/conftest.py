@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.freeze.program import Program
+from tests.stores.hdfs import Hdfs
 from tests.stores.night import DAY, ends, rows_in, write_night, write_settings
 from tests.stores.s3 import S3, spark_settings
 from tests.stores.servers import ROOT
@@ -26,6 +27,14 @@ def s3(tmp_path_factory: pytest.TempPathFactory, night: Path) -> Iterator[S3]:
     """A server whose bucket has the night."""
     with S3(tmp_path_factory.mktemp("s3")) as started:
         started.put(night, "night")
+        yield started
+
+
+@pytest.fixture(scope="module")
+def hdfs(tmp_path_factory: pytest.TempPathFactory, night: Path) -> Iterator[Hdfs]:
+    """A file system with the night, for one file of tests."""
+    with Hdfs(tmp_path_factory.mktemp("hdfs")) as started:
+        started.put(night, "/night")
         yield started
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from tests.freeze.program import Program
 from tests.given.corrected_day import said_by
 from tests.given.site import D1
-from tests.stores.hdfs import Hdfs
 from tests.stores.night import DAY, ends, open_table, rows_in, run_log_of, write_settings
 from tests.stores.programs import program
 from tests.stores.s3 import S3, spark_settings
@@ -41,13 +39,6 @@ class Lake:
     @property
     def log(self) -> list[tuple[str, str, str, str]]:
         return run_log_of(self.uri, self.spark)
-
-
-@pytest.fixture(scope="module")
-def hdfs(tmp_path_factory: pytest.TempPathFactory, night: Path) -> Iterator[Hdfs]:
-    with Hdfs(tmp_path_factory.mktemp("hdfs")) as started:
-        started.put(night, "/night")
-        yield started
 
 
 @pytest.fixture(scope="module", params=["s3a", "hdfs"])

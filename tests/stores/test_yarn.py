@@ -32,13 +32,6 @@ _LAUNCHED = {
 
 
 @pytest.fixture(scope="module")
-def hdfs(tmp_path_factory: pytest.TempPathFactory, night: Path) -> Iterator[Hdfs]:
-    with Hdfs(tmp_path_factory.mktemp("hdfs")) as started:
-        started.put(night, "/night")
-        yield started
-
-
-@pytest.fixture(scope="module")
 def yarn(tmp_path_factory: pytest.TempPathFactory, hdfs: Hdfs) -> Iterator[Yarn]:
     with Yarn(tmp_path_factory.mktemp("yarn"), hdfs.uri) as started:
         yield started
