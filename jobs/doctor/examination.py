@@ -60,8 +60,12 @@ def _checked(name: str, look: Callable[[], str]) -> Check:
     try:
         return Check(name, is_ok=True, found=look())
     except FaultlineError as error:
-        found, _, fix = str(error).partition("; ")
-        return Check(name, is_ok=False, found=found, fix=fix)
+        return _refused(name, error, is_ok=False)
+
+
+def _refused(name: str, error: FaultlineError, *, is_ok: bool | None) -> Check:
+    found, _, fix = str(error).partition("; ")
+    return Check(name, is_ok=is_ok, found=found, fix=fix)
 
 
 def _disk(folder: Path) -> str:
@@ -97,15 +101,13 @@ def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
         try:
             state = "holds a run log" if is_lake(settings.lake, options) else "would be made by the first run"
         except LakeError as error:
-            found, _, fix = str(error).partition("; ")
-            yield Check("lake", is_ok=False if "NoSuchBucket" in found else None, found=found, fix=fix)
+            yield _refused("lake", error, is_ok=False if "NoSuchBucket" in str(error) else None)
             return
         yield Check("lake", is_ok=True, found=f"{settings.lake} {state}")
         try:
             yield Check("lock", is_ok=True, found=_lock(holder_of(lock_on_store(settings.lake, options))))
         except LakeError as error:
-            found, _, fix = str(error).partition("; ")
-            yield Check("lock", is_ok=None, found=found, fix=fix)
+            yield _refused("lock", error, is_ok=None)
 
     def look(table: Table) -> str:
         with opened(settings.lake, table, options) as rows:
