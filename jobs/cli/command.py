@@ -29,7 +29,7 @@ class Command(click.Command):
     def __init__(self, *names: Any, does: str = "", **how: Any) -> None:
         """`does` is the short help and, as a sentence, the start of the help page."""
         if does:
-            how |= {"short_help": does, "help": in_full(does)}
+            how |= {"short_help": does, "help": f"{does[0].upper()}{does[1:]}."}
         super().__init__(*names, **how)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -86,15 +86,6 @@ class Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Each command's name."""
         return list(self.commands)
-
-
-def in_full(does: str) -> str:
-    """A command's short help as a sentence.
-
-    >>> in_full("answer SQL over the tables")
-    'Answer SQL over the tables.'
-    """
-    return f"{does[0].upper()}{does[1:]}."
 
 
 def usage_sentence(error: click.ClickException) -> str:

@@ -12,7 +12,7 @@ from jobs.cli import options
 from jobs.cli.answer_of_a_run import Answer, said_alone
 from jobs.cli.answers import lake_of
 from jobs.cli.call import Call
-from jobs.cli.command import SubjectCommand, in_full
+from jobs.cli.command import SubjectCommand
 from jobs.cli.parameters import DAY, FILE, Word
 from jobs.errors import UsageError
 from jobs.uri import local_folder
@@ -30,7 +30,7 @@ _DOES = "what is published as one file, for dashboards, SQL without Spark, or al
 _PACKAGES = {"duckdb": ("deltalake", "duckdb"), "metrics": ("deltalake", "prometheus_client")}
 
 
-@click.command(cls=SubjectCommand, subjects=SUBJECTS, short_help=_DOES, help=in_full(_DOES))
+@click.command(cls=SubjectCommand, subjects=SUBJECTS, does=_DOES)
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
 @options.option("--out", type=FILE, required=True, metavar="FILE", help="the file; one of the same kind is replaced")
 @options.option(
