@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import yaml
 
-from jobs.answers.arrow_type import arrow_type
+from jobs.serving.duckdb_file import create_table, define
 from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES
 
@@ -125,10 +124,8 @@ def empty_lake() -> duckdb.DuckDBPyConnection:
     """Every table without rows, and the views, in memory."""
     lake = duckdb.connect()
     for table in TABLES:
-        columns = [(column.name, arrow_type(column.dataType, None)) for column in table.columns]
-        lake.from_arrow(pa.schema(columns).empty_table()).create(table.name)
-    for view in map(read_view, VIEWS):
-        lake.execute(f"CREATE VIEW {view.name} AS {view.select}")
+        create_table(lake, table)
+    define(lake)
     return lake
 
 

@@ -72,7 +72,7 @@ def export_duckdb(
                 # the log first: what it says is published is in the tables that are read after it
                 tables = sorted(TABLES, key=lambda table: table is not RUN_LOG)
                 rows = sum(_copy(connection, root, table, since, options) for table in tables)
-                _define(connection)
+                define(connection)
                 connection.commit()
                 connection.execute("CHECKPOINT")  # closing would, too, but hide that the disk is full
             size = unfinished.stat().st_size
@@ -120,8 +120,7 @@ def _copy(
     connection: duckdb.DuckDBPyConnection, root: str, table: Table, since: dt.date | None, options: Options
 ) -> int:
     """Copy a table batch by batch, and return its number of rows; instants lose their zone, which is UTC."""
-    schema, rows = pa.schema([(field.name, arrow_type(field.dataType, None)) for field in table.columns]), 0
-    connection.from_arrow(schema.empty_table()).create(table.name)
+    schema, rows = create_table(connection, table), 0
     wanted = None if since is None else pc.field("event_date") >= pc.scalar(since)
     with opened(root, table, options) as lake_table:
         for batch in lake_table.to_batches(
@@ -132,8 +131,15 @@ def _copy(
     return rows
 
 
-def _define(connection: duckdb.DuckDBPyConnection) -> None:
-    """Views, functions, and the comments of everything."""
+def create_table(connection: duckdb.DuckDBPyConnection, table: Table) -> pa.Schema:
+    """Create the table without rows, and return its schema."""
+    schema = pa.schema([(field.name, arrow_type(field.dataType, None)) for field in table.columns])
+    connection.from_arrow(schema.empty_table()).create(table.name)
+    return schema
+
+
+def define(connection: duckdb.DuckDBPyConnection) -> None:
+    """Views, functions, and the comments of everything; the tables are there."""
     for table in TABLES:
         _comment(connection, f"TABLE {table.name}", table.grain)
         for field in table.columns:
