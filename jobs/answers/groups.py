@@ -79,14 +79,14 @@ def consumer_groups(published: Published) -> Groups:
     drawn = [_ownership(published, group.consumer_group, rows.rebalances) for group in groups[:MOST_DRAWN]]
     not_drawn = [sentence for ownership in drawn for sentence in ownership.not_drawn]
     not_drawn += [
-        sentence.format(counted(len(rows) - most, noun))
-        for rows, most, noun, sentence in (
+        sentence.format(counted(len(found) - most, noun))
+        for found, most, noun, sentence in (
             (groups, MOST_DRAWN, "group", "who owned the queues of {} with less trouble"),
             (groups, MOST_GROUPS, "group", f"{{}} beyond the {MOST_GROUPS} with most trouble"),
             (events, MOST_CHANGES, "event", f"{{}} of groups beyond the {MOST_CHANGES} gravest"),
             (kinds, MOST_FINDINGS, "kind", "{} of findings about groups, the shortest ones"),
         )
-        if len(rows) > most
+        if len(found) > most
     ]
     return Groups(
         tuple(groups[:MOST_GROUPS]),

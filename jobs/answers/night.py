@@ -263,8 +263,8 @@ def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping
     counts |= {"isolations": isolated, "isolating_producers": producers, "rebalances": rebalances}
     ran = days_with(published)
 
-    def of(counts: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
-        return counts.get(day, {}).get(name, 0)
+    def of(rows: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
+        return rows.get(day, {}).get(name, 0)
 
     return {
         day: Day(

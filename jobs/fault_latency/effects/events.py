@@ -89,7 +89,7 @@ def with_avoidance(events: DataFrame, isolations: DataFrame) -> DataFrame:
         .join(senders.hint("merge"), [*_EVENT, "producer"], "left_semi")  # Spark takes them for few, and broadcasts
         .groupBy(*_EVENT)
         .agg(
-            F.count_distinct("client_id", "producer_group").alias("avoiding_producers"),
+            F.count_distinct("producer").alias("avoiding_producers"),
             F.min("start_ms").alias("avoided_from_ms"),
             F.max(F.least("counted_until_ms", "next_bad_ms")).alias("avoided_until_ms"),
         )
