@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyspark
@@ -62,13 +63,8 @@ class Standalone(Servers):
     def submit(self, folder: Path, *arguments: object) -> Running:
         """The packaged program by spark-submit; what executors need comes with it."""
         folder.mkdir(parents=True)
-        launched = [word for name, value in _LAUNCHED.items() for word in ("--conf", f"{name}={value}")]
-        command = [
-            HOME / "bin/spark-submit", "--master", self._uri, "--deploy-mode", "client", *launched,
-            "--py-files", self._archive, "--jars", ",".join(map(str, delta_jars())), ROOT / "bin/submit.py",
-            *map(str, arguments),
-        ]  # fmt: skip
-        return Running(command, folder, self._environ())
+        options = ("--master", self._uri, "--deploy-mode", "client")
+        return submit(folder, self._archive, options, _LAUNCHED, arguments)
 
     @property
     def _uri(self) -> str:
@@ -76,15 +72,33 @@ class Standalone(Servers):
 
     def _start(self, name: str, program: str, *arguments: str) -> None:
         command = [java_command(), *SHORT, "-Xmx512m", "-cp", f"{HOME}/jars/*", f"org.apache.spark.deploy.{program}"]
-        self.start(name, [*command, "--host", "127.0.0.1", "--webui-port", "0", *arguments], self._environ())
+        self.start(name, [*command, "--host", "127.0.0.1", "--webui-port", "0", *arguments], _environ())
 
     def _known(self) -> int:
         return self.said("master").count("Registering worker")
 
-    def _environ(self) -> dict[str, str]:
-        outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FAULTLINE_HOME")}
-        here = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
-        return outside | here | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+
+def submit(
+    folder: Path,
+    archive: Path,
+    options: Sequence[object],
+    launched: Mapping[str, str],
+    arguments: Sequence[object],
+    **more: str,
+) -> Running:
+    """The packaged program by spark-submit, with its options, settings, and further variables of its environment."""
+    settings = [word for name, value in launched.items() for word in ("--conf", f"{name}={value}")]
+    command = [
+        HOME / "bin/spark-submit", *options, *settings, "--py-files", archive,
+        "--jars", ",".join(map(str, delta_jars())), ROOT / "bin/submit.py", *arguments,
+    ]  # fmt: skip
+    return Running(command, folder, _environ() | more)
+
+
+def _environ() -> dict[str, str]:
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FAULTLINE_HOME")}
+    here = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
+    return outside | here | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
 def pack(archive: Path) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from jobs.spark.delta_jars import delta_jars
 from tests.stores.hdfs import Hdfs
 from tests.stores.night import DAY, rows_in, write_settings
-from tests.stores.programs import Ended, Running
-from tests.stores.servers import ROOT
-from tests.stores.standalone import HOME, pack
+from tests.stores.programs import Ended
+from tests.stores.standalone import HOME, pack, submit
 from tests.stores.yarn import Yarn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600)]  # a whole program: `make test-stores`
@@ -43,15 +40,9 @@ def test_a_driver_on_yarn_publishes_the_same(
     lake, archive = f"{hdfs.uri}/lake", tmp_path / "faultline.zip"
     pack(archive)
     settings = write_settings(tmp_path / "site.toml", lake, f"{hdfs.uri}/night", {})
-    launched = [word for name, value in _LAUNCHED.items() for word in ("--conf", f"{name}={value}")]
-    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FAULTLINE_HOME")}
-    environ = {**outside, "HADOOP_CONF_DIR": str(yarn.conf), "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
-    command = [
-        HOME / "bin/spark-submit", "--master", "yarn", "--deploy-mode", "cluster", *launched, "--files", settings,
-        "--py-files", archive, "--jars", ",".join(map(str, delta_jars())), ROOT / "bin/submit.py",
-        "nightly", *DAY, "--settings", settings.name, "--json-to", f"{hdfs.uri}/ops/night.json",
-    ]  # fmt: skip
-    with Running(command, tmp_path, environ) as run:
+    options = ("--master", "yarn", "--deploy-mode", "cluster", "--files", settings)
+    nightly = ("nightly", *DAY, "--settings", settings.name, "--json-to", f"{hdfs.uri}/ops/night.json")
+    with submit(tmp_path, archive, options, _LAUNCHED, nightly, HADOOP_CONF_DIR=str(yarn.conf)) as run:
         assert run.ended() == Ended(0, ""), yarn.said_by_containers()
     assert rows_in(lake, {}) == expected
     assert json.loads(hdfs.text("/ops/night.json"))["lake"] == lake
