@@ -55,12 +55,12 @@ def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     yield from _tables(settings, is_elsewhere=folder is None)
 
 
-def _checked(name: str, look: Callable[[], str]) -> Check:
-    """The result of `look`, or of the error it raises, whose sentence is `found; fix`."""
+def _checked(name: str, look: Callable[[], str], *, refused: bool | None = False) -> Check:
+    """The result of `look`; of the error it raises, whose sentence is `found; fix`, `is_ok` is `refused`."""
     try:
         return Check(name, is_ok=True, found=look())
     except FaultlineError as error:
-        return _refused(name, error, is_ok=False)
+        return _refused(name, error, is_ok=refused)
 
 
 def _refused(name: str, error: FaultlineError, *, is_ok: bool | None) -> Check:
@@ -104,10 +104,7 @@ def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
             yield _refused("lake", error, is_ok=False if "NoSuchBucket" in str(error) else None)
             return
         yield Check("lake", is_ok=True, found=f"{settings.lake} {state}")
-        try:
-            yield Check("lock", is_ok=True, found=_lock(holder_of(lock_on_store(settings.lake, options))))
-        except LakeError as error:
-            yield _refused("lock", error, is_ok=None)
+        yield _checked("lock", lambda: _lock(holder_of(lock_on_store(settings.lake, options))), refused=None)
 
     def look(table: Table) -> str:
         with opened(settings.lake, table, options) as rows:
