@@ -18,11 +18,6 @@ ROOT = Path(__file__).parents[2]
 DEFINITION = made.read_definition()
 BUNDLE: dict[str, Any] = {path: yaml.safe_load(text) for path, text in made.bundle(DEFINITION).items()}
 CATALOGS = ("spark", "databricks", "trino")
-OWN_SQL = {
-    "trino": {"worst_brokers", "event_latencies", "day_changes"},  # array_contains, whole division, percentile_disc
-    "spark": {"event_latencies"},  # sqlglot takes percentile_disc for an approximation; Spark's own tests run it
-    "databricks": {"event_latencies"},
-}
 
 
 def _sql() -> dict[str, str]:
@@ -73,14 +68,7 @@ def test_the_bundle_is_what_its_definition_says() -> None:
 
 @pytest.mark.parametrize("catalog", CATALOGS)
 def test_what_charts_and_views_ask_is_the_same_sql_in_every_catalog(catalog: str) -> None:
-    other = {name for name, sql in SQL.items() if not _is_shared(sql, catalog)}
-    assert other == {f"view {name}" for name in OWN_SQL[catalog]}
-
-
-@pytest.mark.parametrize("catalog", CATALOGS)
-def test_no_chart_rests_on_a_view_that_a_catalog_reads_otherwise(catalog: str) -> None:
-    asked = {chart.of for dashboard in DEFINITION.dashboards for chart in dashboard.charts}
-    assert not asked & OWN_SQL[catalog]
+    assert not {name for name, sql in SQL.items() if not _is_shared(sql, catalog)}
 
 
 def test_sql_that_only_duckdb_reads_is_noticed() -> None:

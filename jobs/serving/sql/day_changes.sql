@@ -41,7 +41,7 @@ broker_events AS (
   SELECT w.event_date, w.cluster, w.broker_name, count(*) AS events
   FROM windows AS w
   JOIN events AS e
-    ON e.event_date = w.event_date AND e.cluster = w.cluster AND array_contains(e.brokers, w.broker_name)
+    ON e.event_date = w.event_date AND e.cluster = w.cluster AND coalesce(array_position(e.brokers, w.broker_name), 0) > 0
   WHERE e.severity <> 'INFO'
   GROUP BY w.event_date, w.cluster, w.broker_name
 ),

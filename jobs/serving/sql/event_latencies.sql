@@ -35,7 +35,7 @@ troubles AS (
     coalesce(e.bad_until_ms, e.last_bad_ms + 1) AS end_ms
   FROM events AS e
   JOIN brokers AS b
-    ON b.event_date = e.event_date AND b.cluster = e.cluster AND array_contains(e.brokers, b.broker_name)
+    ON b.event_date = e.event_date AND b.cluster = e.cluster AND coalesce(array_position(e.brokers, b.broker_name), 0) > 0
 ),
 phases AS (
   SELECT *, 'BEFORE' AS phase, bad_from_ms - 600000 AS from_ms, bad_from_ms AS until_ms FROM troubles
@@ -66,28 +66,40 @@ attempts AS (
         THEN latency_ms
     END AS answered_ms
   FROM sends
+),
+-- cume_dist and min: the percentile_disc of catalogs that have none
+ranked AS (
+  SELECT
+    p.*,
+    s.ended_at_ms,
+    s.returned,
+    s.answered_ms,
+    cume_dist() OVER (
+      PARTITION BY p.event_date, p.cluster, p.event_id, p.broker_name, p.phase, s.answered_ms IS NULL ORDER BY s.answered_ms
+    ) AS at_most
+  FROM parts AS p
+  LEFT JOIN attempts AS s
+    ON s.event_date = p.sent_on AND s.cluster = p.cluster AND s.broker_name = p.broker_name
+    AND s.ended_at_ms >= p.from_ms AND s.ended_at_ms < p.until_ms
 )
 SELECT
-  p.event_date,
-  p.cluster,
-  coalesce(p.event_date = max(latest.event_date), false) AS last_night,
-  p.event_id,
-  p.broker_name,
-  p.kind,
-  p.severity,
-  p.bad_from_at,
-  p.phase,
-  p.from_ms,
-  p.until_ms,
-  count(s.ended_at_ms) AS sends,
-  CAST(count_if(coalesce(NOT s.returned, false)) AS BIGINT) AS failures, -- of no row DuckDB counts null
-  percentile_disc(0.50) WITHIN GROUP (ORDER BY s.answered_ms) AS latency_p50_ms,
-  percentile_disc(0.95) WITHIN GROUP (ORDER BY s.answered_ms) AS latency_p95_ms,
-  percentile_disc(0.99) WITHIN GROUP (ORDER BY s.answered_ms) AS latency_p99_ms,
-  max(s.answered_ms) AS latency_max_ms
-FROM parts AS p
-LEFT JOIN attempts AS s
-  ON s.event_date = p.sent_on AND s.cluster = p.cluster AND s.broker_name = p.broker_name
-  AND s.ended_at_ms >= p.from_ms AND s.ended_at_ms < p.until_ms
-LEFT JOIN latest ON latest.cluster = p.cluster
-GROUP BY p.event_date, p.cluster, p.event_id, p.broker_name, p.kind, p.severity, p.bad_from_at, p.phase, p.from_ms, p.until_ms
+  r.event_date,
+  r.cluster,
+  coalesce(r.event_date = max(latest.event_date), false) AS last_night,
+  r.event_id,
+  r.broker_name,
+  r.kind,
+  r.severity,
+  r.bad_from_at,
+  r.phase,
+  r.from_ms,
+  r.until_ms,
+  count(r.ended_at_ms) AS sends,
+  CAST(count_if(coalesce(NOT r.returned, false)) AS BIGINT) AS failures, -- of no row DuckDB counts null
+  min(CASE WHEN r.at_most >= 0.50 THEN r.answered_ms END) AS latency_p50_ms,
+  min(CASE WHEN r.at_most >= 0.95 THEN r.answered_ms END) AS latency_p95_ms,
+  min(CASE WHEN r.at_most >= 0.99 THEN r.answered_ms END) AS latency_p99_ms,
+  max(r.answered_ms) AS latency_max_ms
+FROM ranked AS r
+LEFT JOIN latest ON latest.cluster = r.cluster
+GROUP BY r.event_date, r.cluster, r.event_id, r.broker_name, r.kind, r.severity, r.bad_from_at, r.phase, r.from_ms, r.until_ms

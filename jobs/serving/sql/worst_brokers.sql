@@ -45,7 +45,7 @@ broker_events AS (
   SELECT w.event_date, w.cluster, w.broker_name, count(*) AS events
   FROM brokers AS w
   JOIN events AS e
-    ON e.event_date = w.event_date AND e.cluster = w.cluster AND array_contains(e.brokers, w.broker_name)
+    ON e.event_date = w.event_date AND e.cluster = w.cluster AND coalesce(array_position(e.brokers, w.broker_name), 0) > 0
   WHERE e.severity <> 'INFO'
   GROUP BY w.event_date, w.cluster, w.broker_name
 )
@@ -55,7 +55,7 @@ SELECT
   coalesce(b.event_date = latest.event_date, false) AS last_night,
   rank() OVER (PARTITION BY b.event_date, b.cluster ORDER BY b.isolated_ms DESC) AS place,
   b.broker_name,
-  b.isolated_ms / 60000 AS isolated_producer_minutes,
+  b.isolated_ms / 6e4 AS isolated_producer_minutes,
   coalesce(i.isolations, 0) AS isolations,
   coalesce(i.isolating_producers, 0) AS isolating_producers,
   coalesce(n.events, 0) AS events,
