@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +73,16 @@ def _open(page: Page, superset: Superset, slug: str) -> Answers:
     return answers
 
 
-def _choose(page: Page, name: str, value: str) -> None:
+def _choose(page: Page, name: str, value: str = "") -> str:
     """Another value of a filter, applied with what that changes in the filters after it."""
     page.locator(f"input#NATIVE_FILTER-{name}").fill(value)
-    page.locator(f".ant-select-item-option[title='{value}']").click()
+    title = f"[title='{value}']" if value else ":not(.ant-select-item-option-selected)"
+    option = page.locator(f".ant-select-item-option{title}").first
+    value = option.get_attribute("title") or ""
+    option.click()
     page.wait_for_timeout(3_000)
     page.locator("[data-test=filter-bar__apply-button]").click()
+    return value
 
 
 def test_a_second_import_left_one_of_each(listed: Any) -> None:
@@ -125,6 +130,25 @@ def test_a_chosen_cluster_broker_and_day_narrow_the_charts(page: Page, superset:
     answers.until(lambda: all(NEWEST not in query for query in answers.queries.values()), "another day")
     rows = [row for answer in answers.by_chart.values() for row in answer["result"][0]["data"]]
     assert {row["broker_name"] for row in rows if "broker_name" in row} <= {CLUSTERS[other][1]}
+
+
+@pytest.mark.parametrize("slug", BY_SLUG)
+def test_each_filter_narrows_its_charts(page: Page, superset: Superset, slug: str) -> None:
+    answers, dashboard = _open(page, superset, slug), BY_SLUG[slug]
+    for each in dashboard.filters:
+        if each.column in ("cluster", "day"):
+            continue
+        chosen = f"{each.column} IN ('{_choose(page, each.name.lower().replace(' ', '-'))}')"
+        narrowed = sum(
+            each.name not in chart.ignores and each.column in DEFINITION.datasets[chart.of].types
+            for chart in dashboard.charts
+        )
+        assert narrowed
+        answers.until(partial(_are, answers, chosen, narrowed), f"{narrowed} charts with {chosen}")
+
+
+def _are(answers: Answers, chosen: str, narrowed: int) -> bool:
+    return sum(chosen in query for query in answers.queries.values()) == narrowed
 
 
 def test_the_file_of_the_next_night_is_shown_without_a_restart(page: Page, superset: Superset) -> None:
