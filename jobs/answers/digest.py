@@ -14,9 +14,11 @@ import pyarrow.compute as pc
 from jobs.answers.delta_table import NO_OPTIONS, Options
 from jobs.answers.events import IN_FULL, Event
 from jobs.answers.night import is_real, night
+from jobs.answers.producers import PRODUCER
 from jobs.answers.published import Published, open_published
 from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, unsure_days
+from jobs.answers.sums import summed
 from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, gravest_events, read_groups, troubled_groups
 from jobs.answers.words import unsure_text
 from jobs.intervals.of_lists import grouped
@@ -34,7 +36,8 @@ from udfs.strategy import RETRY_TOPIC
 MOST, _MOST_BROKERS = 8, 50
 _ISOLATED = ("isolated_ms", "isolations")
 _OF_GROUP_EVENT = ("event_id", "consumer_group", "kind", "start_ms", "settled_ms", "sentence")
-_PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # every rebalance takes some time
+_PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)
+"""Causes of findings that are not listed, as every rebalance takes some time."""
 
 
 @dataclass(frozen=True)
@@ -129,18 +132,29 @@ def digests_of(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> l
 def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     (day,) = published.days
     on_night, ran = night(published, nights_before=0, owners=owners), days_with(published)
-    columns = ["client_id", "producer_group", "client_version", "enforced", *_ISOLATED, "contradictions"]
+    columns = [*PRODUCER, "client_version", "enforced", *_ISOLATED, "contradictions"]
     producers = published.rows(PRODUCER_DAYS, columns)
     isolating = producers.filter(pc.field("enforced") & (pc.field("isolated_ms") > 0))
-    by_group = _per_group(isolating)
+    by_group = summed(isolating, "producer_group", _ISOLATED, "producers")
     groups = _longest(by_group, "producer_group")
-    longest = _longest(isolating.select(["client_id", "producer_group", "client_version", *_ISOLATED]), "client_id")
-    brokers, consumers = _brokers(published), read_groups(published)
+    longest = _longest(isolating.select([*PRODUCER, "client_version", *_ISOLATED]), "client_id")
+    of_brokers = ["sends", "failures", "isolated_ms"]
+    brokers = summed(published.rows(BROKER_WINDOWS, ["broker_name", *of_brokers]), "broker_name", of_brokers)
+    consumers = read_groups(published)
     troubled = troubled_groups(consumers)
-    kinds = finding_kinds([finding for finding in consumers.findings if _is_noted(finding)])
+    kinds = finding_kinds(
+        [
+            finding
+            for finding in consumers.findings
+            if not (finding["topic"] or "").startswith(RETRY_TOPIC) and finding["cause"] not in _PASSING
+        ]
+    )
     missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
-    named = [row["producer_group"] for row in (*longest, *groups, *on_night.costs)]
-    named += [*missing, *(group.consumer_group for group in troubled[:MOST])]
+    named = [
+        *(row["producer_group"] for row in (*longest, *groups, *on_night.costs)),
+        *missing,
+        *(group.consumer_group for group in troubled[:MOST]),
+    ]
     return Digest(
         date=f"{day}",
         cluster=published.cluster,
@@ -156,7 +170,7 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         severities=dict(on_night.severities),
         broker_count=brokers.num_rows,
         brokers=_worst_brokers(published, brokers),
-        producer_count=producers.group_by(["client_id", "producer_group"]).aggregate([]).num_rows,
+        producer_count=producers.group_by(PRODUCER).aggregate([]).num_rows,
         producers=longest,
         producer_group_count=by_group.num_rows,
         producer_groups=groups,
@@ -173,12 +187,6 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         rests_on=rests_on(published),
         owners=owners_of(named, owners),
     )
-
-
-def _per_group(isolating: pa.Table) -> pa.Table:
-    """The columns `producer_group`, `producers`, `isolated_ms`, `isolations`."""
-    sums = isolating.group_by("producer_group").aggregate([([], "count_all"), *((name, "sum") for name in _ISOLATED)])
-    return sums.rename_columns({"count_all": "producers", **{f"{name}_sum": name for name in _ISOLATED}})
 
 
 def _longest(rows: pa.Table, name: str) -> list[dict[str, Any]]:
@@ -212,25 +220,13 @@ def _kinds(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sorted(kinds, key=lambda row: (-row["critical"], -row["warning"], -row["info"], row["kind"]))
 
 
-def _brokers(published: Published) -> pa.Table:
-    """The columns `broker_name`, `sends`, `failures`, `isolated_ms`."""
-    sums = ["sends", "failures", "isolated_ms"]
-    found = published.rows(BROKER_WINDOWS, ["broker_name", *sums]).group_by("broker_name")
-    return found.aggregate([(name, "sum") for name in sums]).rename_columns({f"{name}_sum": name for name in sums})
-
-
 def _worst_brokers(published: Published, brokers: pa.Table) -> list[dict[str, Any]]:
-    """With `isolating_producers`."""
-    producer = ["broker_name", "client_id", "producer_group"]
-    who = published.rows(ISOLATION_INTERVALS, producer, is_real()).group_by(producer).aggregate([])
-    isolating = Counter(who["broker_name"].to_pylist())
+    """Those isolated longest, with `isolating_producers`."""
+    producer = ["broker_name", *PRODUCER]
+    pairs = published.rows(ISOLATION_INTERVALS, producer, is_real()).group_by(producer).aggregate([])
+    isolating = Counter(pairs["broker_name"].to_pylist())
     worst = brokers.sort_by([("isolated_ms", "descending"), ("broker_name", "ascending")]).slice(0, _MOST_BROKERS)
     return [row | {"isolating_producers": isolating[row["broker_name"]]} for row in worst.to_pylist()]
-
-
-def _is_noted(finding: Mapping[str, Any]) -> bool:
-    """Whether to list it: not for retry topics, whose owner does not matter, nor for short effects of a rebalance."""
-    return not (finding["topic"] or "").startswith(RETRY_TOPIC) and finding["cause"] not in _PASSING
 
 
 def _queues(published: Published) -> dict[str, int]:

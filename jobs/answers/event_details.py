@@ -98,7 +98,7 @@ def event_details(
         return {}
     ids = [event.row["event_id"] for event in events]
     calls = published.rows(SEND_CALLS, ["event_id", *_COST, *_LOST], pc.field("event_id").isin(ids))
-    costs = sorted(cost_sums(calls, ["event_id", "producer_group"]), key=gravest_first)
+    costs = sorted(cost_sums(calls, ["event_id", "producer_group"]).to_pylist(), key=gravest_first)
     failed = calls.filter(pc.field("failed")).sort_by(_IN_TIME)
     isolations = _longest(published, events)
     known = [name for name in ids[:MOST_EXPLAINED] if name in isolations and isolations[name]["profile"] in released]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.answers.words import clock_time
+from jobs.intervals.of_lists import grouped
 from jobs.kinds import EventKind, FindingKind, Severity
 from jobs.text.terminal import counted, duration, safe
 
@@ -99,9 +100,9 @@ class Event:
 
 def _at_once(row: Mapping[str, Any]) -> str:
     """How close together several brokers began, and where to look."""
-    most = 2 * len(row["brokers"]) > row["all_brokers"]
-    look = "not a broker; look at network, name server, or these producers"
-    look = look if most else "several at once: look at what they share"
+    look = "several at once: look at what they share"
+    if 2 * len(row["brokers"]) > row["all_brokers"]:
+        look = "not a broker; look at network, name server, or these producers"
     return f"all began within {row['began_within_ms']:,} ms ({look})"
 
 
@@ -113,15 +114,19 @@ def with_findings(
     Both with the gravest first: of events by severity, sends lost, sends saved or slow, length; of findings by
     severity and failures.
     """
-    following: dict[str, list[Mapping[str, Any]]] = {row["event_id"]: [] for row in rows}
-    alone = []
-    for finding in sorted(findings, key=_finding_order):
-        event = following.get(finding["event_id"])
-        if event is not None:
-            event.append(finding)
-        if event is None or finding["kind"] in IN_FULL:
-            alone.append(finding)
-    events = [Event(row, tuple(following[row["event_id"]])) for row in rows]
+    in_order = sorted(
+        findings,
+        key=lambda finding: (
+            _SEVERITIES.index(finding["severity"]),
+            -(finding["failures"] or 0),
+            finding["start_ms"],
+            finding["sentence"],
+        ),
+    )
+    following = grouped(in_order, lambda finding: finding["event_id"])
+    events = [Event(row, tuple(following.get(row["event_id"], ()))) for row in rows]
+    ids = {row["event_id"] for row in rows}
+    alone = [finding for finding in in_order if finding["event_id"] not in ids or finding["kind"] in IN_FULL]
     return sorted(events, key=_event_order), alone
 
 
@@ -134,15 +139,6 @@ def _event_order(event: Event) -> tuple[int | str, ...]:
         -event.bad_ms,
         row["bad_from_ms"],
         row["event_id"],
-    )
-
-
-def _finding_order(finding: Mapping[str, Any]) -> tuple[int | str, ...]:
-    return (
-        _SEVERITIES.index(finding["severity"]),
-        -(finding["failures"] or 0),
-        finding["start_ms"],
-        finding["sentence"],
     )
 
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.events import Event, cost_words, with_findings
-from jobs.answers.producers import versions_of, with_names
+from jobs.answers.producers import PRODUCER, versions_of, with_names
 from jobs.answers.published import Published
-from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, not_given
+from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with
+from jobs.answers.sums import summed
 from jobs.answers.words import percent, sentence
 from jobs.kinds import Severity
 from jobs.tables import (
@@ -33,7 +34,6 @@ from jobs.text.owners import NO_OWNERS
 from jobs.text.terminal import counted, duration, safe
 
 NIGHTS_BEFORE, MOST_EVENTS, MOST_FINDINGS = 14, 50, 200
-_PRODUCER = ("client_id", "producer_group")
 _COST = ("lost", "unsent", "saved", "slow")
 
 
@@ -55,24 +55,24 @@ class Day:
     """
 
     date: dt.date
-    lost: int
-    unsent: int
-    saved: int
-    slow: int
-    sends: int
-    failures: int
-    isolations: int
-    isolated_ms: int
-    isolating_producers: int
-    events: int
-    info_events: int
-    findings: int
-    group_events: int
-    rebalances: int
-    moved: int
-    group_findings: int
-    has_sends: bool
-    has_groups: bool
+    lost: int = 0
+    unsent: int = 0
+    saved: int = 0
+    slow: int = 0
+    sends: int = 0
+    failures: int = 0
+    isolations: int = 0
+    isolated_ms: int = 0
+    isolating_producers: int = 0
+    events: int = 0
+    info_events: int = 0
+    findings: int = 0
+    group_events: int = 0
+    rebalances: int = 0
+    moved: int = 0
+    group_findings: int = 0
+    has_sends: bool = False
+    has_groups: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,6 @@ class Night:
         kinds: kind to count, of all findings.
         severities: severity to count, of all events and findings.
         not_drawn: a sentence for each thing left out.
-        sends_missing: a sentence when some of the days have no send log; None otherwise.
-        groups_missing: the same for consumer snapshots.
     """
 
     headline: str
@@ -105,8 +103,6 @@ class Night:
     kinds: Mapping[str, int]
     severities: Mapping[str, int]
     not_drawn: tuple[str, ...]
-    sends_missing: str | None
-    groups_missing: str | None
 
     @property
     def drawn_events(self) -> list[Event]:
@@ -128,8 +124,9 @@ def night(published: Published, nights_before: int = NIGHTS_BEFORE, owners: Mapp
     earlier = [day for day in published.all_days if day < published.days[0]]
     before = earlier[-nights_before:] if nights_before and published.window is None else ()
     days, group = (*before, *published.days), published.producer_group
-    cost = _costs(published, days)
-    counts, counts_sends = _days(published, days, cost), group is None or published.window is None
+    costs = _costs(published, days)
+    costs_of_groups = summed(costs.filter(pc.field("event_date").isin(published.days)), "producer_group", _COST)
+    counts, counts_sends = _days(published, days, costs), group is None or published.window is None
     whole = _whole(published, [counts[day] for day in published.days])
     rows = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
     versions = versions_of(published) if rows else {}
@@ -154,14 +151,12 @@ def night(published: Published, nights_before: int = NIGHTS_BEFORE, owners: Mapp
         whole,
         tuple(counts[day] for day in days),
         counts_sends,
-        tuple(_costs_of_groups(cost, published.days)),
+        tuple(sorted(costs_of_groups.to_pylist(), key=gravest_first)),
         tuple(events),
         tuple(findings),
         dict(Counter(finding["kind"] for finding in found).most_common()),
         Counter(row["severity"] for row in (*found, *(event.row for event in events))),
         tuple(not_drawn),
-        not_given(published, FAULT_LATENCY),
-        not_given(published, ALLOCATION),
     )
 
 
@@ -200,14 +195,14 @@ def _failed(whole: Day) -> str:
     return f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
 
 
-def _costs(published: Published, days: Sequence[dt.date]) -> list[dict[str, Any]]:
+def _costs(published: Published, days: Sequence[dt.date]) -> pa.Table:
     """A row per day and producer group with a send that was lost, saved or slow; each send counts once."""
     columns = ["event_date", "producer_group", "attempts", "failed", "retried", "slow"]
     counts = pc.field("failed") | pc.field("retried") | pc.field("slow")
     return cost_sums(published.rows(SEND_CALLS, columns, counts, days), columns[:2])
 
 
-def cost_sums(calls: pa.Table, keys: Sequence[str]) -> list[dict[str, Any]]:
+def cost_sums(calls: pa.Table, keys: Sequence[str]) -> pa.Table:
     """Numbers of sends `lost`, of these `unsent`, `saved` and `slow`, by the keys; each send counts once."""
     lost, no_broker = calls["failed"], pc.equal(calls["attempts"], 0)
     saved = pc.and_not(calls["retried"], lost)
@@ -215,18 +210,7 @@ def cost_sums(calls: pa.Table, keys: Sequence[str]) -> list[dict[str, Any]]:
     marked = calls.select(keys)
     for name, is_so in zip(_COST, (lost, no_broker, saved, late), strict=True):
         marked = marked.append_column(name, pc.cast(is_so, pa.int64()))
-    sums = marked.group_by(keys).aggregate([(name, "sum") for name in _COST])
-    return list(sums.rename_columns({f"{name}_sum": name for name in _COST}).to_pylist())
-
-
-def _costs_of_groups(costs: Sequence[Mapping[str, Any]], days: Sequence[dt.date]) -> list[dict[str, Any]]:
-    """The days' costs by producer group, the gravest first."""
-    of_group: dict[str, Counter[str]] = {}
-    for row in costs:
-        if row["event_date"] in days:
-            of_group.setdefault(row["producer_group"], Counter()).update({name: row[name] for name in _COST})
-    rows = [{"producer_group": group} | {name: cost[name] for name in _COST} for group, cost in of_group.items()]
-    return sorted(rows, key=gravest_first)
+    return summed(marked, keys, _COST)
 
 
 def gravest_first(cost: Mapping[str, Any]) -> tuple[int, int, str]:
@@ -234,67 +218,38 @@ def gravest_first(cost: Mapping[str, Any]) -> tuple[int, int, str]:
     return -cost["lost"], -cost["saved"] - cost["slow"], cost["producer_group"]
 
 
-def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping[str, Any]]) -> dict[dt.date, Day]:
-    counted_by = BROKER_WINDOWS if published.producer_group is None else PRODUCER_DAYS
-    attempts = _per_day(published, days, counted_by, ("sends", "failures"))
-    columns = ["event_date", *_PRODUCER, "start_ms", "counted_until_ms"]
+def _days(published: Published, days: Sequence[dt.date], costs: pa.Table) -> dict[dt.date, Day]:
+    """Each day in numbers, every one of them from rows by day that have its name."""
+    columns = ["event_date", *PRODUCER, "start_ms", "counted_until_ms"]
     isolations = published.rows(ISOLATION_INTERVALS, columns, is_real(), days)
-    isolated = _by_day(
-        isolations.append_column("isolated_ms", published.lengths_ms(isolations, "counted_until_ms"))
-        .group_by("event_date")
-        .aggregate([("isolated_ms", "sum"), ([], "count_all")])
-    )
-    producers = _by_day(
-        isolations.group_by(["event_date", *_PRODUCER])
-        .aggregate([])
-        .group_by("event_date")
-        .aggregate([([], "count_all")])
-    )
+    isolations = isolations.append_column("isolated_ms", published.lengths_ms(isolations, "counted_until_ms"))
+    isolating = isolations.group_by(["event_date", *PRODUCER]).aggregate([])
+    counted_by = BROKER_WINDOWS if published.producer_group is None else PRODUCER_DAYS
     is_info = pc.field("severity") == pc.scalar(Severity.INFO.value)
-    rebalances = _per_day(published, days, REBALANCES, ("moved",))
-    rows_of = {
-        "events": (EVENTS, ~is_info),
-        "info_events": (EVENTS, is_info),
-        "findings": (FINDINGS, None),
-        "group_events": (GROUP_EVENTS, None),
-        "group_findings": (ALLOCATION_FINDINGS, None),
-    }
-    counts = {name: _per_day(published, days, table, where=where) for name, (table, where) in rows_of.items()}
-    counts |= {"isolations": isolated, "isolating_producers": producers, "rebalances": rebalances}
+
+    def of(table: Table, count: str | None, sums: Sequence[str] = (), where: pc.Expression | None = None) -> pa.Table:
+        return summed(published.rows(table, ["event_date", *sums], where, days), "event_date", sums, count)
+
+    by_day = (
+        summed(costs, "event_date", _COST),
+        of(counted_by, None, ("sends", "failures")),
+        summed(isolations, "event_date", ["isolated_ms"], "isolations"),
+        summed(isolating, "event_date", count="isolating_producers"),
+        of(EVENTS, "events", where=~is_info),
+        of(EVENTS, "info_events", where=is_info),
+        of(FINDINGS, "findings"),
+        of(GROUP_EVENTS, "group_events"),
+        of(REBALANCES, "rebalances", ("moved",)),
+        of(ALLOCATION_FINDINGS, "group_findings"),
+    )
+    found: dict[dt.date, dict[str, int]] = {day: {} for day in days}
+    for row in (row for rows in by_day for row in rows.to_pylist()):
+        found[row.pop("event_date")].update(row)
     ran = days_with(published)
-
-    def of(rows: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
-        return rows.get(day, {}).get(name, 0)
-
     return {
-        day: Day(
-            date=day,
-            has_sends=day in ran[FAULT_LATENCY],
-            has_groups=day in ran[ALLOCATION],
-            **{name: sum(row[name] for row in costs if row["event_date"] == day) for name in _COST},
-            **{name: of(rows, day) for name, rows in counts.items()},
-            sends=of(attempts, day, "sends_sum"),
-            failures=of(attempts, day, "failures_sum"),
-            isolated_ms=of(isolated, day, "isolated_ms_sum"),
-            moved=of(rebalances, day, "moved_sum"),
-        )
+        day: Day(day, **found[day], has_sends=day in ran[FAULT_LATENCY], has_groups=day in ran[ALLOCATION])
         for day in days
     }
-
-
-def _per_day(
-    published: Published,
-    days: Sequence[dt.date],
-    table: Table,
-    sums: Sequence[str] = (),
-    where: pc.Expression | None = None,
-) -> dict[dt.date, dict[str, Any]]:
-    found = published.rows(table, ["event_date", *sums], where, days).group_by("event_date")
-    return _by_day(found.aggregate([*((name, "sum") for name in sums), ([], "count_all")]))
-
-
-def _by_day(counts: pa.Table) -> dict[dt.date, dict[str, Any]]:
-    return {row["event_date"]: row for row in counts.to_pylist()}
 
 
 def is_real() -> pc.Expression:
@@ -304,8 +259,8 @@ def is_real() -> pc.Expression:
 
 def _whole(published: Published, days: Sequence[Day]) -> Day:
     """The days together; a producer that isolated on several days counts once."""
-    producers = published.rows(ISOLATION_INTERVALS, list(_PRODUCER), is_real()).group_by(_PRODUCER).aggregate([])
-    summed = {
+    producers = published.rows(ISOLATION_INTERVALS, list(PRODUCER), is_real()).group_by(PRODUCER).aggregate([])
+    sums = {
         name: sum(getattr(day, name) for day in days)
         for name in Day.__dataclass_fields__
         if name not in {"date", "has_sends", "has_groups", "isolating_producers"}
@@ -315,5 +270,5 @@ def _whole(published: Published, days: Sequence[Day]) -> Day:
         has_sends=any(day.has_sends for day in days),
         has_groups=any(day.has_groups for day in days),
         isolating_producers=producers.num_rows,
-        **summed,
+        **sums,
     )

@@ -13,7 +13,8 @@ from jobs.text.terminal import safe
 
 Producer = tuple[str, str]
 """Client id and producer group."""
-_PRODUCER = ["client_id", "producer_group"]
+PRODUCER = ("client_id", "producer_group")
+"""Columns that say it."""
 
 
 def host_of(client_id: str | None) -> str | None:
@@ -51,7 +52,7 @@ def producer_name(row: Mapping[str, Any], owners: Mapping[str, str] = NO_OWNERS)
 
 def versions_of(published: Published) -> dict[Producer, str]:
     """Producer to its client versions on these days; empty where none is known."""
-    rows = published.rows(PRODUCER_DAYS, [*_PRODUCER, "client_version"]).group_by(_PRODUCER)
+    rows = published.rows(PRODUCER_DAYS, [*PRODUCER, "client_version"]).group_by(PRODUCER)
     return {
         (row["client_id"], row["producer_group"]): ", ".join(sorted(filter(None, row["client_version_distinct"])))
         for row in rows.aggregate([("client_version", "distinct")]).to_pylist()

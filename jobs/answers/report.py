@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from jobs.answers.minutes import Minutes, minutes
 from jobs.answers.night import MOST_EVENTS, Night, night
 from jobs.answers.published import Published
 from jobs.answers.rests_on import rests_on
-from jobs.answers.runs import unsure_days
+from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, not_given, unsure_days
 from jobs.answers.settings_of_days import other_settings
 from jobs.answers.timeline import Row, Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
@@ -104,6 +104,8 @@ def render(
             published=published,
             span=span_text(published),
             night=on_night,
+            no_sends=not_given(published, FAULT_LATENCY),
+            no_groups=not_given(published, ALLOCATION),
             details=event_details(published, on_night.events[:MOST_EVENTS], released, ladders),
             not_published=not_published_text(published.not_published),
             unsure=unsure_text(unsure_days(published)),
@@ -116,7 +118,7 @@ def render(
             was=_day_before(on_night, published),
             in_full=IN_FULL,
             rests_on=rests_on(published),
-            not_drawn=_not_drawn(on_night, drawn, groups, windows),
+            not_drawn=list(_not_drawn(on_night, drawn, groups, windows)),
             style=Markup(part("report.css") + part("event.css")),  # noqa: S704 - our own file
             closed=closed("report.js", figures),
         )
@@ -144,17 +146,13 @@ def span_text(published: Published) -> str:
 
 def _row(row: Row, owners: Mapping[str, str]) -> dict[str, Any]:
     """What the page filters a row of the timeline by, and the row that unfolds to it."""
-    of: dict[str, list[str | None]] = {
-        "broker": [row.broker_name],
-        "group": [row.producer_group],
-        "version": [row.client_version],
-    }
+    of = _known(broker=[row.broker_name], group=[row.producer_group], version=[row.client_version])
     words = (row.broker_name, row.producer_group, row.client_version, row.host, row.client_id)
     text = escaped(" ".join(filter(None, (*words, owner_of(row.producer_group, owners)))))
-    return {"parent": row.parent, "of": _known(of), "text": text}
+    return {"parent": row.parent, "of": of, "text": text}
 
 
-def _known(names: Mapping[str, Iterable[str | None]]) -> dict[str, list[str]]:
+def _known(**names: Iterable[str | None]) -> dict[str, list[str]]:
     """Kind to names, as the page shows them; a kind without a known one is left out."""
     known = {kind: [escaped(name) for name in of_kind if name] for kind, of_kind in names.items()}
     return {kind: of_kind for kind, of_kind in known.items() if of_kind}
@@ -162,16 +160,7 @@ def _known(names: Mapping[str, Iterable[str | None]]) -> dict[str, list[str]]:
 
 def _whose(**names: Iterable[str | None]) -> Markup:
     """Attribute of a row of a table: whose it is, by kind of name."""
-    return Markup(inert_json(_known(names)).replace("'", "\\u0027"))  # noqa: S704 - escaped
-
-
-def _whose_finding(finding: Mapping[str, Any]) -> Markup:
-    """A finding's group, broker and client versions."""
-    return _whose(
-        group=[finding["producer_group"]],
-        broker=[finding["broker_name"]],
-        version=(finding["client_versions"] or "").split(", "),
-    )
+    return Markup(inert_json(_known(**names)).replace("'", "\\u0027"))  # noqa: S704 - escaped
 
 
 def _choices(on_night: Night, drawn: Timeline, groups: Groups) -> dict[str, list[str]]:
@@ -225,16 +214,15 @@ def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:
     }
 
 
-def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, windows: Minutes) -> list[str]:
-    found = [*on_night.not_drawn, *drawn.not_drawn, *windows.not_drawn, *groups.not_drawn]
+def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, windows: Minutes) -> Iterator[str]:
+    yield from (*on_night.not_drawn, *drawn.not_drawn, *windows.not_drawn, *groups.not_drawn)
     if (groups_left := len(on_night.costs) - _MOST_COSTS) > 0:
-        found.append(f"what it cost {counted(groups_left, 'producer group')} that lost fewer sends")
+        yield f"what it cost {counted(groups_left, 'producer group')} that lost fewer sends"
     if windows.brokers > _BROKERS_TO_CHOOSE:
-        found.append(
+        yield (
             f"sends and latency of {counted(windows.brokers - _BROKERS_TO_CHOOSE, 'broker')} that were isolated less;"
             " they are part of all brokers"
         )
-    return found
 
 
 def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environment:
@@ -257,7 +245,6 @@ def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environmen
     )
     made.globals.update(
         whose=_whose,
-        whose_finding=_whose_finding,
         nothing=NOTHING,
         most_costs=_MOST_COSTS,
         most_below=_MOST_BELOW,
