@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Sequence
 from itertools import pairwise
 
+from jobs.intervals.of_lists import grouped
+
 Span = tuple[dt.date, dt.date]
 """First and last of days that follow each other."""
 
@@ -33,13 +35,18 @@ def days_text(days: Sequence[dt.date]) -> str:
     >>> days_text([dt.date(2026, 11, day) for day in (18, 20, 21, 22, 24)])
     '2026-11-18, 2026-11-20 to 2026-11-22 and 2026-11-24'
     """
-    spans: list[Span] = []
-    for day in days:
-        if spans and day - spans[-1][1] == dt.timedelta(days=1):
-            spans[-1] = (spans[-1][0], day)
-        else:
-            spans.append((day, day))
-    return _spans_text(spans)
+    runs = grouped(enumerate(days), lambda of: of[1].toordinal() - of[0])  # days that follow each other differ alike
+    return _spans_text([(run[0][1], run[-1][1]) for run in runs.values()])
+
+
+def latest_text(days: Sequence[dt.date]) -> str:
+    """The last ten of the days, which are in order, and how many earlier ones there are.
+
+    >>> latest_text([dt.date(2026, 11, day) for day in (18, 20)])
+    '2026-11-18, 2026-11-20'
+    """
+    shown = ", ".join(map(str, days[-_MOST_NAMED:]))
+    return shown if len(days) <= _MOST_NAMED else f"{shown} and {len(days) - _MOST_NAMED} earlier days"
 
 
 def not_published_text(spans: Sequence[Span]) -> str | None:

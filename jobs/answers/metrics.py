@@ -106,8 +106,9 @@ def _samples(night: Published, digest: Digest) -> Iterator[_Sample]:
         yield "events", (severity,), events[severity]
         yield "findings", (severity,), digest.severities.get(severity, 0) - events[severity]
     yield "brokers", (), digest.broker_count
-    if not _knows_isolations(night):
-        return
+    is_known = ~pc.field("switch_assumed") & pc.field("not_replayed").is_null()
+    if not night.rows(PRODUCER_DAYS, ["client_id"], is_known).num_rows:
+        return  # no producer was replayed whose switch is not merely assumed to be off
     yield "isolation_seconds", (), counts["isolated_ms"] / 1_000
     for broker in digest.brokers:
         name = (broker["broker_name"],)
@@ -134,9 +135,3 @@ def _of_runs(night: Published, day: dt.date) -> Iterator[_Sample]:
             ]
             if begun and begun[-1] <= last["logged_at"]:  # the clock may have been set back
                 yield "flow_duration_seconds", (flow,), (last["logged_at"] - begun[-1]).total_seconds()
-
-
-def _knows_isolations(night: Published) -> bool:
-    """Whether a producer was replayed whose switch is not merely assumed to be off."""
-    is_known = ~pc.field("switch_assumed") & pc.field("not_replayed").is_null()
-    return bool(night.rows(PRODUCER_DAYS, ["client_id"], is_known).num_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from jobs.answers.published import Published
 from jobs.answers.question import Question
@@ -54,13 +54,16 @@ def check_known(published: Published, question: Question, equal: Mapping[str, ob
     for column, value in equal.items():
         noun, name = _NAMED.get(column, (column, column))
         if column in _NAMED:
-            known = _holding(published, _tables_of(name), name, value)
+            tables, known = _tables_of(name), set[str]()
         elif column in question.words and column not in question.closed:
-            known = _holding(published, (question.table,), column, value, question.words[column])
+            tables, known = [question.table], {*question.words[column]}
         else:
             continue
-        if known is not None:
-            raise UsageError(_unknown(published, noun, f"{value}", known, question.flow))
+        for table in tables:
+            if value not in known:
+                known |= published.values(table, name)
+        if value not in known:
+            raise UsageError(_unknown(published, noun, f"{value}", sorted(known), question.flow))
 
 
 def _unknown(published: Published, noun: str, name: str, known: list[str], flow: Flow) -> str:
@@ -72,18 +75,6 @@ def _unknown(published: Published, noun: str, name: str, known: list[str], flow:
         f"no {noun} '{text}' in {days} of cluster '{safe(published.cluster)}'"
         f"{did_you_mean(text, known)}; there is {there}"
     )
-
-
-def _holding(
-    published: Published, tables: Iterable[Table], column: str, value: object, also: Iterable[str] = ()
-) -> list[str] | None:
-    """None if a table has the value, else all values of the tables."""
-    known = set(also)
-    for table in tables:
-        if value in known:
-            break
-        known |= published.values(table, column)
-    return None if value in known else sorted(known)
 
 
 def _tables_of(column: str) -> list[Table]:

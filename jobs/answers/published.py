@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.answers.days import Span, spans_without
+from jobs.answers.days import Span, latest_text, spans_without
 from jobs.answers.delta_table import NO_OPTIONS, Options, is_lake, is_table, opened, rows_of
 from jobs.answers.window import Window
 from jobs.errors import InputMissingError, LakeError
@@ -21,7 +21,6 @@ from jobs.tables import RUN_LOG, TABLES, Table
 
 DISPOSITIONS = ("published", "quarantined", "duplicate", "other_day", "other_cluster")
 """Where the lines read went, as the run log's `rows_…` have it."""
-_NAMED_DAYS = 10
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ class Published:
         table: Table,
         order: Sequence[str],
         limit: int,
-        where: pc.Expression | None = None,
-        narrowed: Callable[[pa.Table], pa.Table] | None = None,
+        where: pc.Expression | None,
+        narrowed: Callable[[pa.Table], pa.Table],
     ) -> tuple[pa.Table, int]:
         """The first rows of a table on these days, with every column, and how many there are in all.
 
@@ -86,7 +85,7 @@ class Published:
             order: columns that come first, ascending.
             limit: most rows to return.
             where: which rows; all if None.
-            narrowed: filters by what an expression cannot say; None keeps all.
+            narrowed: filters by what an expression cannot say.
 
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
@@ -101,8 +100,7 @@ class Published:
                 fragment_readahead=1,
             )
             for piece in pieces:
-                whole = pa.Table.from_batches([piece])
-                wanted = whole if narrowed is None else narrowed(whole)
+                wanted = narrowed(pa.Table.from_batches([piece]))
                 found += wanted.num_rows
                 first = pa.concat_tables([first, wanted], promote_options="default").sort_by(ascending).slice(0, limit)
         return first, found
@@ -145,12 +143,10 @@ class Published:
             *(f"rows_{name}" for name in DISPOSITIONS),
             *("settings_hash", "input_settings_hash", "code_version"),
         )
-        return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
-
-
-def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
-    """Order of the run log: as written; of events at the same time, success comes last."""
-    return event["event_seq"], event["logged_at"], event["status"] == "SUCCEEDED"
+        events = self.rows(RUN_LOG, columns, None, self.all_days).to_pylist()
+        # Of events at the same time, success comes last.
+        events.sort(key=lambda event: (event["event_seq"], event["logged_at"], event["status"] == "SUCCEEDED"))
+        return tuple(events)
 
 
 def published_days(root: str, options: Options = NO_OPTIONS) -> dict[str, tuple[dt.date, ...]]:
@@ -220,7 +216,7 @@ def open_published(
     if not requested:
         wanted = f"{first}" if last == first else f"{first} to {last}"
         raise InputMissingError(
-            f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {_named(all_days)}"
+            f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {latest_text(all_days)}"
         )
     return Published(
         root, name, requested, all_days, not_published=spans_without(requested, first, last), options=options
@@ -238,8 +234,3 @@ def _chosen_cluster(root: str, requested: str | None, there: Sequence[str]) -> s
             f"cluster {requested!r} has no published day in {root}; name another with --cluster: {names}"
         )
     return requested
-
-
-def _named(days: Sequence[dt.date]) -> str:
-    shown = ", ".join(map(str, days[-_NAMED_DAYS:]))
-    return shown if len(days) <= _NAMED_DAYS else f"{shown} and {len(days) - _NAMED_DAYS} earlier days"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from jobs.answers.published import Published
 
@@ -32,10 +32,18 @@ def unsure_days(published: Published) -> tuple[dt.date, ...]:
     return tuple(sorted({day for (day, _), status in latest.items() if status != "SUCCEEDED"}))
 
 
+def last_runs(published: Published, flow: Flow) -> dict[dt.date, dict[str, Any]]:
+    """Published day to the event of the run log with which the last run of the flow succeeded."""
+    return {
+        event["event_date"]: event
+        for event in published.run_events
+        if event["flow"] == flow and event["status"] == "SUCCEEDED"
+    }
+
+
 def days_with(published: Published) -> dict[Flow, set[dt.date]]:
     """The published days on which a run of each flow succeeded, so that its tables have input."""
-    succeeded = [event for event in published.run_events if event["status"] == "SUCCEEDED"]
-    return {flow: {event["event_date"] for event in succeeded if event["flow"] == flow} for flow in NOT_GIVEN}
+    return {flow: {*last_runs(published, flow)} for flow in NOT_GIVEN}
 
 
 def not_given(published: Published, flow: Flow) -> str | None:

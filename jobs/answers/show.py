@@ -26,7 +26,7 @@ from jobs.text.owners import NO_OWNERS, owner_of
 
 _GROUPS = ("producer_group", "consumer_group")
 _LISTS = ("broker_names", "brokers")
-"""Columns of lists; a row matches if its list has the value."""
+"""Columns of lists, of which a question narrows by one at most; a row matches if its list has the value."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,9 @@ def ask(published: Published, name: str, narrowed: Narrowed, owners: Mapping[str
     """
     question = QUESTIONS[name]
     table, narrowed = question.table, replace(narrowed, equal=as_listed(question, narrowed.equal))
-    if table is QUEUE_OWNERSHIP:
-        rows, found = _owners(published, name, narrowed)
-    else:
-        rows, found = _found(published, name, table, narrowed)
+    rows, found = (
+        _owners(published, name, narrowed) if table is QUEUE_OWNERSHIP else _found(published, name, table, narrowed)
+    )
     if not found:
         check_known(published, question, narrowed.equal)
     missing = not_given(published, question.flow)
@@ -133,12 +132,10 @@ def _found(published: Published, name: str, table: Table, narrowed: Narrowed) ->
     columns = table.schema.fieldNames()
     where = _condition(name, question, narrowed)
     order = [column for column in ("event_date", *question.order) if column in columns]
-    lists = {column: value for column, value in narrowed.equal.items() if column in _LISTS}
+    listed = next((equal for equal in narrowed.equal.items() if equal[0] in _LISTS), None)
 
     def with_value(rows: pa.Table) -> pa.Table:
-        for column, value in lists.items():
-            rows = holding(rows, column, value)
-        return rows
+        return holding(rows, *listed) if listed else rows
 
     if narrowed.limit:
         return published.first_rows(table, order, narrowed.limit, where, with_value)

@@ -103,10 +103,10 @@ def test_the_first_rows_are_first_over_all_files(tmp_path: Path) -> None:
     opened = open_published(str(tmp_path), None, D1, None)
     of_broker = pc.field("broker_name") == pc.scalar("a")
     for limit, first in ((3, [10, 20, 30]), (6, [10, 20, 30, 40, 50, 60]), (9, [10, 20, 30, 40, 50, 60, 70])):
-        rows, found = opened.first_rows(SENDS, ["latency_ms"], limit, of_broker)
+        rows, found = opened.first_rows(SENDS, ["latency_ms"], limit, of_broker, lambda rows: rows)
         assert (rows["latency_ms"].to_pylist(), found) == (first, 7)
         assert rows.column_names == SENDS.schema.fieldNames()
-    assert opened.first_rows(SENDS, ["latency_ms"], 1)[1] == 8
+    assert opened.first_rows(SENDS, ["latency_ms"], 1, None, lambda rows: rows)[1] == 8
     assert opened.rows(SENDS, ["latency_ms"], of_broker, [D2])["latency_ms"].to_pylist() == [1]
 
 
