@@ -35,7 +35,8 @@ def days_text(days: Sequence[dt.date]) -> str:
     >>> days_text([dt.date(2026, 11, day) for day in (18, 20, 21, 22, 24)])
     '2026-11-18, 2026-11-20 to 2026-11-22 and 2026-11-24'
     """
-    runs = grouped(enumerate(days), lambda of: of[1].toordinal() - of[0])  # days that follow each other differ alike
+    # A day less its place is the same for days that follow each other.
+    runs = grouped(enumerate(days), lambda of: of[1].toordinal() - of[0])
     return _spans_text([(run[0][1], run[-1][1]) for run in runs.values()])
 
 

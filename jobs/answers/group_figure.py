@@ -41,33 +41,19 @@ def _is_special(bar: Bar) -> bool:
 
 def _owner_traces(ownership: Ownership, owners: Sequence[str]) -> list[dict[str, Any]]:
     lane_of = lanes(ownership.bars)
-    in_legend = len(owners) <= _MOST_NAMED
+    kinds = [
+        *((owner, _marker(number), False) for number, owner in enumerate(owners)),
+        (NOBODY, _NOBODY_MARKER, True),
+        (SEVERAL, _SEVERAL_MARKER, True),
+    ]
     traces = []
-    for number, owner in enumerate(owners):
-        bars = [bar for bar in lane_of if bar.kind == owner and not _is_special(bar)]
-        traces.append(_owner_trace(owner, bars, lane_of, _marker(number), in_legend=in_legend))
-    for kind, marker in ((NOBODY, _NOBODY_MARKER), (SEVERAL, _SEVERAL_MARKER)):
-        bars = [bar for bar in lane_of if bar.kind == kind and _is_special(bar)]
+    for kind, marker, is_special in kinds:
+        bars = [bar for bar in lane_of if bar.kind == kind and _is_special(bar) == is_special]
         if bars:
-            traces.append(_owner_trace(kind, bars, lane_of, marker, in_legend=True))
+            in_legend = is_special or len(owners) <= _MOST_NAMED
+            more = {"xaxis": "x2", "yaxis": "y", "meta": "owner", "legend": "legend2", "showlegend": in_legend}
+            traces.append(bar_trace(named(kind, _LABEL), bars, in_lanes(bars, lane_of), owner_hover, marker, **more))
     return traces
-
-
-def _owner_trace(
-    owner: str, bars: Sequence[Bar], lane_of: dict[Bar, tuple[int, int]], marker: dict[str, Any], *, in_legend: bool
-) -> dict[str, Any]:
-    return bar_trace(
-        named(owner, _LABEL),
-        bars,
-        in_lanes(bars, lane_of),
-        owner_hover,
-        marker,
-        xaxis="x2",
-        yaxis="y",
-        meta="owner",
-        legend="legend2",
-        showlegend=in_legend,
-    )
 
 
 def _marker(number: int) -> dict[str, Any]:

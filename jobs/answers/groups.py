@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pyarrow.compute as pc
@@ -22,6 +22,7 @@ from jobs.answers.troubled_groups import (
     troubled_groups,
 )
 from jobs.answers.words import clock_time
+from jobs.intervals.of_lists import grouped
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.terminal import counted
 
@@ -45,7 +46,6 @@ class Ownership:
         known_from: in words, what the bars rest on.
         queues: topic, broker and queue id of each row, from the top.
         bars: who owned it; `kind` is the client id, `NOBODY`, or `SEVERAL` where it changed too fast to draw.
-        intervals: rows of the table that the bars stand for.
         rebalances: rows of `rebalances` of the group, those that moved most first, each with its `moves`: the first
             queues, if the tables tell them.
         not_drawn: a sentence for each thing left out.
@@ -55,7 +55,6 @@ class Ownership:
     known_from: str
     queues: tuple[Queue, ...]
     bars: tuple[Bar, ...]
-    intervals: int
     rebalances: tuple[dict[str, Any], ...]
     not_drawn: tuple[str, ...]
 
@@ -77,8 +76,7 @@ def consumer_groups(published: Published) -> Groups:
     groups = troubled_groups(rows, published.window)
     kinds, events = finding_kinds(rows.findings), gravest_events(rows.events)
     drawn = [_ownership(published, group.consumer_group, rows.rebalances) for group in groups[:MOST_DRAWN]]
-    not_drawn = [sentence for ownership in drawn for sentence in ownership.not_drawn]
-    not_drawn += [
+    beyond = (
         sentence.format(counted(len(found) - most, noun))
         for found, most, noun, sentence in (
             (groups, MOST_DRAWN, "group", "who owned the queues of {} with less trouble"),
@@ -87,13 +85,18 @@ def consumer_groups(published: Published) -> Groups:
             (kinds, MOST_FINDINGS, "kind", "{} of findings about groups, the shortest ones"),
         )
         if len(found) > most
-    ]
+    )
     return Groups(
         tuple(groups[:MOST_GROUPS]),
         tuple(events[:MOST_CHANGES]),
         tuple(kinds[:MOST_FINDINGS]),
-        tuple(sorted((ownership for ownership in drawn if ownership.bars), key=_moves, reverse=True)),
-        tuple(not_drawn),
+        tuple(
+            sorted(
+                (ownership for ownership in drawn if ownership.bars),
+                key=lambda ownership: -sum(change["moved"] for change in ownership.rebalances),
+            )
+        ),
+        (*(sentence for ownership in drawn for sentence in ownership.not_drawn), *beyond),
     )
 
 
@@ -126,32 +129,28 @@ def _move_words(move: Move) -> str:
     return f"<br>{named(move.queue[0], 40)}:{move.queue[1]} {had} → {gets or NOBODY}"
 
 
-def _moves(ownership: Ownership) -> int:
-    return sum(change["moved"] for change in ownership.rebalances)
-
-
 def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, Any]]) -> Ownership:
     table, known_from, intervals = _intervals(published, group)
-    changes = Counter((interval["topic"], interval["broker_name"], interval["queue_id"]) for interval in intervals)
-    order = sorted(changes, key=lambda queue: (queue[0].startswith("%"), -changes[queue], queue))
-    rows = sorted(_few_enough(order, changes), key=lambda queue: (queue[0].startswith("%"), queue))
-    place = {queue: number for number, queue in enumerate(rows)}
-    drawn = [interval for interval in intervals if tuple(interval[name] for name in QUEUE) in place]
-    bars = merged(
-        (
-            Bar(
-                place[interval["topic"], interval["broker_name"], interval["queue_id"]],
-                NOBODY if interval["client_id"] is None else interval["client_id"],
-                interval["client_id"] is None,
-                interval["start_ms"],
-                interval["end_ms"],
-                interval,
-            )
-            for interval in drawn
-        ),
-        MOST_BARS,
-        SEVERAL,
+    of_queue = grouped(intervals, lambda interval: (interval["topic"], interval["broker_name"], interval["queue_id"]))
+    order = sorted(of_queue, key=lambda queue: (queue[0].startswith("%"), -len(of_queue[queue]), queue))
+    # As many of the first queues as the limit of bars allows; a few in any case.
+    few = sum(bars <= MOST_BARS for bars in accumulate(len(of_queue[queue]) for queue in order))
+    rows = sorted(
+        order[: min(max(few, FEWEST_QUEUES), MOST_QUEUES)], key=lambda queue: (queue[0].startswith("%"), queue)
     )
+    drawn = [
+        Bar(
+            place,
+            NOBODY if interval["client_id"] is None else interval["client_id"],
+            interval["client_id"] is None,
+            interval["start_ms"],
+            interval["end_ms"],
+            interval,
+        )
+        for place, queue in enumerate(rows)
+        for interval in of_queue[queue]
+    ]
+    bars = merged(drawn, MOST_BARS, SEVERAL)
     left_out = []
     if len(order) > len(rows):
         left_out.append(f"{counted(len(order) - len(rows), 'queue')} of group {group} whose owner changed least")
@@ -170,19 +169,7 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
         )
     moves = moved_queues(published, group, own[:MOST_CHANGES])
     told = tuple({**change, "moves": of_change} for change, of_change in zip(own, moves, strict=False))
-    return Ownership(group, known_from, tuple(rows), tuple(bars), len(drawn), told, tuple(left_out))
-
-
-def _few_enough(queues: Sequence[Queue], intervals: Mapping[Queue, int]) -> list[Queue]:
-    """As many of the first queues as the limit of bars allows; a few in any case."""
-    found: list[Queue] = []
-    bars = 0
-    for queue in queues[:MOST_QUEUES]:
-        bars += intervals[queue]
-        if bars > MOST_BARS and len(found) >= FEWEST_QUEUES:
-            break
-        found.append(queue)
-    return found
+    return Ownership(group, known_from, tuple(rows), tuple(bars), told, tuple(left_out))
 
 
 def _intervals(published: Published, group: str) -> tuple[Table, str, list[dict[str, Any]]]:

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from jobs.answers.events import Event
 from jobs.answers.published import Published
+from jobs.answers.window import MINUTE_MS
 from jobs.tables import BROKER_WINDOWS, SENDS
 from jobs.text.terminal import counted
 from udfs.plain_outcome import ANSWERS, SENT
 
 MOST_POINTS = 1500
-_MINUTE_MS = 60_000
 _WIDTHS = (1, 2, 5, 10, 15, 30, 60, 120, 360, 1440)
 _BEFORE_MS, _AFTER_MS, _LONGEST_TO_ANSWER_MS = 30_000, 60_000, 60_000
 _FINE_MS, _FINER_MS, _MOST_FINER_MS = 5_000, 1_000, 1_200_000
@@ -44,14 +44,12 @@ class Minutes:
     """Windows with sends or isolation, in order; around events, those with sends.
 
     Attributes:
-        width_ms: length of a window away from events, whole minutes.
         all_brokers: every broker of the cluster together.
         of_broker: the worst brokers, worst first.
         brokers: how many brokers there are.
         not_drawn: a sentence for each thing left out.
     """
 
-    width_ms: int
     all_brokers: tuple[Point, ...]
     of_broker: dict[str, tuple[Point, ...]]
     brokers: int
@@ -87,7 +85,6 @@ def minutes(published: Published, most_brokers: int, events: Sequence[Event] = (
     close = _few_enough(around, width_ms)
     windows, gone = _closer(published, windows, close, width_ms) if close else (windows, close)
     return Minutes(
-        width_ms,
         _points(windows),
         {row["broker_name"]: _points(windows.filter(pc.field("broker_name") == row["broker_name"])) for row in worst},
         len(totals),
@@ -98,11 +95,11 @@ def minutes(published: Published, most_brokers: int, events: Sequence[Event] = (
 def _width_ms(windows: pa.Table) -> int:
     """The finest width with at most `MOST_POINTS` windows over the whole time."""
     if not windows.num_rows:
-        return _MINUTE_MS
+        return MINUTE_MS
     bounds = pc.min_max(windows["window_start_ms"])
-    minutes_there = (bounds["max"].as_py() - bounds["min"].as_py()) // _MINUTE_MS + 1
+    minutes_there = (bounds["max"].as_py() - bounds["min"].as_py()) // MINUTE_MS + 1
     width = next((width for width in _WIDTHS if minutes_there <= width * MOST_POINTS), _WIDTHS[-1])
-    return width * _MINUTE_MS
+    return width * MINUTE_MS
 
 
 def _floor(instants: Any, width_ms: int) -> Any:
@@ -131,7 +128,7 @@ def _closer(published: Published, windows: pa.Table, close: set[int], width_ms: 
     """The windows, with those of `close` cut into bins, and the starts of those of which `sends` lacks a send."""
     minute = pc.min_max(windows["window_start_ms"])
     since_ms = max(min(close), minute["min"].as_py())
-    until_ms = min(max(close) + width_ms, minute["max"].as_py() + _MINUTE_MS)
+    until_ms = min(max(close) + width_ms, minute["max"].as_py() + MINUTE_MS)
     ended, columns = pc.field("ended_at_ms"), ["broker_name", "ended_at_ms", "mode", "outcome", "latency_ms"]
     is_close = (ended >= since_ms) & (ended < until_ms) & _floor(ended, width_ms).isin(list(close))
     sends = replace(published, producer_group=None).rows(SENDS, columns, is_close)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.compute as pc
 
 from jobs.answers.published import Published
+from jobs.intervals.of_lists import grouped
 from jobs.tables import QUEUE_ALLOCATION
 from udfs.strategy import Queue
 
 _ROUND_MS = 1_000  # brokers are asked within this time; lists that differ for no longer have not changed
 _MOST = 20
 _COLUMNS = ("topic", "start_ms", "end_ms", "view_broker_name", "broker_name", "queue_id", "client_id")
-
-
-@dataclass(frozen=True)
-class _Stretch:
-    """Time of unchanged inputs, by the list of all brokers or of one, and the owners of each queue in it."""
-
-    start_ms: int
-    end_ms: int
-    view: str | None
-    owners: Mapping[Queue, set[str]]
+_Stretch = tuple[Any, ...]
+"""Time of unchanged inputs: topic, start, end, and the broker whose list of members it is by; None = of all."""
 
 
 @dataclass(frozen=True)
@@ -44,27 +37,29 @@ def moved_queues(published: Published, group: str, rebalances: Iterable[Mapping[
     """
     of_group = pc.field("consumer_group") == pc.scalar(group)
     rows = published.rows(QUEUE_ALLOCATION, _COLUMNS, of_group & pc.field("in_route"))
-    stretches: dict[tuple[Any, ...], dict[Queue, set[str]]] = {}
+    stretches: dict[_Stretch, dict[Queue, set[str]]] = {}
     for *of, broker_name, queue_id, client_id in zip(*(rows[name].to_pylist() for name in _COLUMNS), strict=True):
         owners = stretches.setdefault(tuple(of), {}).setdefault((broker_name, queue_id), set())
-        if client_id is not None:
-            owners.add(client_id)
-    of_topic: dict[str, list[_Stretch]] = {}
-    for (topic, start_ms, end_ms, view), of_queue in stretches.items():
-        of_topic.setdefault(topic, []).append(_Stretch(start_ms, end_ms, view, of_queue))
+        owners.update({client_id} - {None})
+    of_topic = grouped(stretches.items(), lambda stretch: stretch[0][0])
     return [_moves(change, of_topic.get(change["topic"], [])) for change in rebalances]
 
 
-def _moves(change: Mapping[str, Any], stretches: Iterable[_Stretch]) -> tuple[Move, ...]:
+def _moves(
+    change: Mapping[str, Any], stretches: Sequence[tuple[_Stretch, Mapping[Queue, set[str]]]]
+) -> tuple[Move, ...]:
     """Differences between what held last before the change and what holds from it on; of views, the first by name."""
     at_ms, left = change["changed_at_ms"], {*change["left"]}
-    after = [each for each in stretches if each.start_ms <= at_ms < each.end_ms]
-    ended = [(min(each.end_ms, at_ms), each) for each in stretches if each.start_ms < at_ms <= each.end_ms + _ROUND_MS]
-    before = [(-end_ms, each) for end_ms, each in ended if each.view is None or end_ms - each.start_ms > _ROUND_MS]
+    after = [(str(view), owners) for (_, start_ms, end_ms, view), owners in stretches if start_ms <= at_ms < end_ms]
+    before = [
+        (-min(end_ms, at_ms), str(view), owners)
+        for (_, start_ms, end_ms, view), owners in stretches
+        if start_ms < at_ms <= end_ms + _ROUND_MS and (view is None or min(end_ms, at_ms) - start_ms > _ROUND_MS)
+    ]
     if not before or not after:
         return ()
-    had = min(before, key=lambda ended: (ended[0], str(ended[1].view)))[1].owners
-    gets = min(after, key=lambda each: str(each.view)).owners
+    had = min(before, key=lambda stretch: stretch[:2])[-1]
+    gets = min(after, key=lambda stretch: stretch[0])[-1]
     moved = sorted(
         queue  # as `udfs.moves` has it
         for queue in had.keys() & gets

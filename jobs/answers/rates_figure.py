@@ -53,22 +53,19 @@ def _rate(name: str, colour: str, points: Sequence[Point], counts: Sequence[int]
 
 def _percentile(points: Sequence[Point], column: str, name: str, colour: str) -> dict[str, Any]:
     """Steps as wide as the windows, with a gap where there is no window."""
-    x: list[int] = []
-    values: list[int | None] = []
+    steps: list[tuple[int, int | None]] = []
     known = [(point, value) for point in points if (value := getattr(point, column)) is not None]
     for (point, value), after in zip_longest(known, known[1:]):
-        x.append(point.start_ms)
-        values.append(value)
+        steps.append((point.start_ms, value))
         end_ms = point.start_ms + point.width_ms
         if after is None or after[0].start_ms > end_ms:
-            x += [end_ms, end_ms]
-            values += [value, None]
+            steps += [(end_ms, value), (end_ms, None)]
     return {
         "type": "scatter",
         "mode": "lines",
         "name": name,
-        "x": x,
-        "y": [None if value is None else max(value, _LOWEST_MS) for value in values],
+        "x": [at_ms for at_ms, _ in steps],
+        "y": [None if value is None else max(value, _LOWEST_MS) for _, value in steps],
         "line": {"shape": "hv", "color": colour, "width": 2},
         "yaxis": "y3",
         "xaxis": "x",

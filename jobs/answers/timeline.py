@@ -14,6 +14,7 @@ from jobs.answers.causes import cause_words, classes_of
 from jobs.answers.gantt import Bar, interval_words, markup, merged, named
 from jobs.answers.producers import group_name, host_of, producer_name
 from jobs.answers.published import Published
+from jobs.answers.sums import summed
 from jobs.intervals.of_lists import grouped
 from jobs.tables import ISOLATION_INTERVALS
 from jobs.text.terminal import counted, duration
@@ -84,13 +85,11 @@ class Timeline:
     Attributes:
         rows: headings, groups, hosts and producers; each before those that it unfolds to.
         bars: isolations of producers; of groups and hosts the time in which any of their producers isolated the broker.
-        intervals: number of rows of `isolation_intervals` that the bars of producers show.
         not_drawn: a sentence for each thing left out.
     """
 
     rows: tuple[Row, ...]
     bars: tuple[Bar, ...]
-    intervals: int
     not_drawn: tuple[str, ...]
 
     def rows_of(self, broker_name: str) -> tuple[int, int] | None:
@@ -110,13 +109,13 @@ def timeline(published: Published) -> Timeline:
     wanted = pa.Table.from_pylist(chosen).select(_PRODUCER) if chosen else None
     own = long_ones.join(wanted, list(_PRODUCER), join_type="left semi").to_pylist() if wanted else []
     bars = merged((_bar(place[_key(row, _PRODUCER)], row) for row in own), MOST_BARS)
-    together = ((_key(row, keys), row) for keys in (_GROUP, _HOST) for row in _together(long_ones, keys))
-    times = [_bar(place[key], row) for key, row in together if key in place]
-    summed = merged(times, MOST_TOGETHER)
-    left_out = _not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(own), len(bars))
-    if len(summed) < len(times):
-        left_out.append(f"{len(times):,} times of groups and hosts are drawn as {len(summed):,} bars")
-    return Timeline(tuple(rows.values()), (*summed, *bars), len(own), tuple(left_out))
+    of_keys = ((_key(row, keys), row) for keys in (_GROUP, _HOST) for row in _together(long_ones, keys))
+    times = [_bar(place[key], row) for key, row in of_keys if key in place]
+    together = merged(times, MOST_TOGETHER)
+    left_out = [*_not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(own), len(bars))]
+    if len(together) < len(times):
+        left_out.append(f"{len(times):,} times of groups and hosts are drawn as {len(together):,} bars")
+    return Timeline(tuple(rows.values()), (*together, *bars), tuple(left_out))
 
 
 def isolation_hover(bar: Bar) -> str:
@@ -153,8 +152,8 @@ def isolation_hover(bar: Bar) -> str:
 def _described(isolations: pa.Table, published: Published) -> pa.Table:
     """With `host`, `kind` (the class of the cause), `isolated_ms` and `would_ms`; an unknown version is empty."""
     length, on = published.lengths_ms(isolations), isolations["enforced"]
-    of_cause = isolations.append_column("ms", length).group_by("cause").aggregate([("ms", "sum")]).to_pylist()
-    class_of = classes_of({row["cause"]: row["ms_sum"] for row in of_cause})
+    of_cause = summed(isolations.append_column("ms", length), "cause", ["ms"]).to_pylist()
+    class_of = classes_of({row["cause"]: row["ms"] for row in of_cause})
     hosts = [host_of(client_id) or client_id for client_id in isolations["client_id"].to_pylist()]
     version = pc.fill_null(isolations["client_version"], "")
     return (
@@ -168,9 +167,7 @@ def _described(isolations: pa.Table, published: Published) -> pa.Table:
 
 def _pairs(isolations: pa.Table) -> list[Pair]:
     """One row per broker and producer, with its sums; the worst first."""
-    sums = isolations.group_by(_PRODUCER).aggregate([("isolated_ms", "sum"), ("would_ms", "sum"), ([], "count_all")])
-    named_as = {"isolated_ms_sum": "isolated_ms", "would_ms_sum": "would_ms", "count_all": "isolations"}
-    pairs: list[Pair] = sums.rename_columns(named_as).to_pylist()
+    pairs: list[Pair] = summed(isolations, _PRODUCER, _SUMS[:2], "isolations").to_pylist()
     return sorted(pairs, key=lambda pair: (-pair["isolated_ms"], -pair["would_ms"], _key(pair, _PRODUCER)))
 
 
@@ -212,11 +209,10 @@ def _rows(
         above: number of rows so far.
     """
     for key, same in _worst_first(pairs, _LEVELS[level]).items():
-        drawn = [pair for pair in same if _key(pair, _PRODUCER) in chosen]
         lone = level > 0 and len(same) == 1
         named_by = dict(zip(_PRODUCER, _key(same[0], _PRODUCER) if lone else key, strict=False))
         group, version, host, client = (named_by.get(name) for name in _PRODUCER[1:])
-        if drawn:
+        if any(_key(pair, _PRODUCER) in chosen for pair in same):
             row = Row(key[0], client, group, version, *_sums(same), host, len(same), parent)
             yield _key(same[0], _PRODUCER) if lone else key, row
             below = [] if lone or level == len(_LEVELS) - 1 else list(_rows(same, chosen, level + 1, above, above + 1))
@@ -248,20 +244,18 @@ def _together(isolations: pa.Table, names: Sequence[str]) -> list[dict[str, Any]
     return list(found.rename_columns(named_as | {"count_all": "isolations"}).to_pylist())
 
 
-def _not_drawn(pairs: Sequence[Pair], chosen: Sequence[Pair], empty: int, drawn: int, bars: int) -> list[str]:
-    found = []
+def _not_drawn(pairs: Sequence[Pair], chosen: Sequence[Pair], empty: int, drawn: int, bars: int) -> Iterator[str]:
     there = {_key(pair, _PRODUCER) for pair in chosen}
     left = [pair for pair in pairs if _key(pair, _PRODUCER) not in there]
     if left:
         isolated_ms, _, isolations = _sums(left)
         brokers = {pair["broker_name"] for pair in pairs} - {pair["broker_name"] for pair in chosen}
-        found.append(
+        yield (
             f"{counted(len(left), 'row')} of a broker and a producer, with"
             f" {counted(isolations, 'isolation')} of {duration(isolated_ms)} in all, beyond the {len(chosen)} worst"
             + (f"; {counted(len(brokers), 'broker')} not drawn at all" if brokers else "")
         )
     if bars < drawn:
-        found.append(f"{drawn:,} isolations are drawn as {bars:,} bars: those that nearly touch are one")
+        yield f"{drawn:,} isolations are drawn as {bars:,} bars: those that nearly touch are one"
     if empty:
-        found.append(f"{counted(empty, 'isolation')} of no length, where only the band of the end says isolated")
-    return found
+        yield f"{counted(empty, 'isolation')} of no length, where only the band of the end says isolated"

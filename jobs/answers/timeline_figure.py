@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -41,27 +41,20 @@ def timeline_figure(
 
 
 def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
+    """One for each kind, switch, and whether the bars are of one producer or of a row that unfolds."""
     lane_of = lanes(drawn.bars)
     traces: list[dict[str, Any]] = []
     others = sorted({bar.kind for bar in drawn.bars} - CLASSES.keys(), key=lambda kind: (kind == OTHER, kind))
-    for kind in (*CLASSES, *others):
-        for hollow, meta in product((False, True), ("isolation", "together")):
-            bars = [bar for bar in lane_of if (bar.kind, bar.hollow, _meta(bar)) == (kind, hollow, meta)]
-            if bars:
-                shown = {"meta": meta, "showlegend": all(trace["legendgroup"] != kind for trace in traces)}
-                traces.append(_gantt(kind, bars, lane_of, CLASSES.get(kind, _GREY)) | shown)
+    for kind, hollow, meta in product((*CLASSES, *others), (False, True), ("isolation", "together")):
+        of_one = meta == "isolation"
+        bars = [bar for bar in lane_of if (bar.kind, bar.hollow, "client_id" in bar.source) == (kind, hollow, of_one)]
+        if bars:
+            colour = CLASSES.get(kind, _GREY)
+            marker = {"color": _CLEAR if hollow else colour, "line": {"color": colour, "width": 1}}
+            is_first = all(trace["legendgroup"] != kind for trace in traces)
+            more = {**_BELOW, "legendgroup": kind, "meta": meta, "showlegend": is_first}
+            traces.append(bar_trace(named(kind), bars, in_lanes(bars, lane_of), isolation_hover, marker, **more))
     return traces
-
-
-def _meta(bar: Bar) -> str:
-    """Whether a bar is of one producer, or of a row that unfolds."""
-    return "isolation" if "client_id" in bar.source else "together"
-
-
-def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]], colour: str) -> dict[str, Any]:
-    marker = {"color": _CLEAR if bars[0].hollow else colour, "line": {"color": colour, "width": 1}}
-    trace = bar_trace(named(kind), bars, in_lanes(bars, lane_of), isolation_hover, marker)
-    return {**trace, **_BELOW, "legendgroup": kind}
 
 
 def _event_trace(drawn: Timeline, events: Sequence[Event]) -> list[dict[str, Any]]:

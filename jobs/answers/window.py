@@ -8,8 +8,10 @@ import pyarrow.compute as pc
 
 from jobs.tables import Table
 
-_MINUTE_MS = 60_000
+MINUTE_MS = 60_000
 _FAR_MS = 2**62
+_BOUNDS = (("start_ms", "end_ms"), ("bad_from_ms", "last_bad_ms"), ("changed_at_ms", "changed_at_ms"))
+"""Columns of a row's start and end; a table has one of the pairs at most."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,11 @@ class Window:
             start, goes_on = pc.field("start_ms"), pc.is_valid(pc.field("unowned_queues"))
             shown = pc.coalesce(pc.field("noticed_until_ms"), start)
             end = pc.coalesce(pc.field("settled_ms"), pc.if_else(goes_on, pc.scalar(_FAR_MS), shown))
-        elif "start_ms" in columns:
-            start, end = pc.field("start_ms"), pc.field("end_ms")
-        elif "bad_from_ms" in columns:
-            start, end = pc.field("bad_from_ms"), pc.field("last_bad_ms")
         elif "window_start_ms" in columns:
-            minute = pc.field("window_start_ms")
-            start, end = minute, pc.add(minute, pc.scalar(_MINUTE_MS))
-        elif "changed_at_ms" in columns:
-            start = end = pc.field("changed_at_ms")
+            start = pc.field("window_start_ms")
+            end = pc.add(start, pc.scalar(MINUTE_MS))
+        elif bounds := next((bounds for bounds in _BOUNDS if bounds[0] in columns), None):
+            start, end = map(pc.field, bounds)
         else:
             return None
         return (start < self.until_ms) & lasts_beyond(start, end, self.since_ms)

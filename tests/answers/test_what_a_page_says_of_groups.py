@@ -19,7 +19,6 @@ from jobs.answers.groups import (
     NOBODY,
     Groups,
     Ownership,
-    _few_enough,
     consumer_groups,
     owner_hover,
     rebalance_hover,
@@ -413,7 +412,7 @@ def test_of_very_many_bars_those_beside_others_are_cut_less(bars: int, lanes_at_
 
 
 @pytest.mark.parametrize(("bars_of_the_last", "drawn"), [(1, 13), (2, 12)])
-def test_as_many_bars_as_may_be_drawn_leave_no_queue_out(bars_of_the_last: int, drawn: int) -> None:
-    queues = [("T", "a", queue_id) for queue_id in range(13)]
-    bars = {**dict.fromkeys(queues, 49), queues[11]: 60, queues[12]: bars_of_the_last}  # 599 without the last
-    assert len(_few_enough(queues, bars)) == drawn
+def test_as_many_bars_as_may_be_drawn_leave_no_queue_out(tmp_path: Path, bars_of_the_last: int, drawn: int) -> None:
+    bars = [*[49] * 11, 60, bars_of_the_last]  # 599 without the last
+    turns = [owned(queue_id, "c", at, at + 1) for queue_id, count in enumerate(bars) for at in range(count)]
+    assert len(one(tmp_path, queue_ownership=turns).queues) == drawn

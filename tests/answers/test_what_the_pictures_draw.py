@@ -17,8 +17,8 @@ from jobs.answers.timeline_figure import timeline_figure
 
 MINUTE = 60_000
 CLEAR, GREY = "rgba(0,0,0,0)", "#808080"
-NO_SENDS = Minutes(MINUTE, (), {}, 0)
-NOTHING = Timeline((), (), 0, ())
+NO_SENDS = Minutes((), {}, 0)
+NOTHING = Timeline((), (), ())
 
 
 def point(minute: float, sends: int = 1, failures: int = 0, width_ms: int = MINUTE, **percentiles: int) -> Point:
@@ -27,7 +27,7 @@ def point(minute: float, sends: int = 1, failures: int = 0, width_ms: int = MINU
 
 
 def sent(*points: Point) -> Minutes:
-    return Minutes(MINUTE, points, {}, 0)
+    return Minutes(points, {}, 0)
 
 
 def row(broker: str, client_id: str | None = None, isolated_ms: int = 0, parent: int | None = None, **more: Any) -> Row:
@@ -59,7 +59,7 @@ TWO_BROKERS = (
     row("a", isolated_ms=90_000), row("a", "p1", parent=0), row("a", "p2", parent=0),
     row("b", isolated_ms=1_500), row("b", "p", parent=3),
 )  # fmt: skip
-DRAWN = Timeline(TWO_BROKERS, (isolated(1, SLOW, 5_000, 9_000),), 1, ())
+DRAWN = Timeline(TWO_BROKERS, (isolated(1, SLOW, 5_000, 9_000),), ())
 
 
 def pixels(figure: dict[str, Any], *axes: str) -> list[tuple[int, int]]:
@@ -74,7 +74,7 @@ def test_sends_and_failures_are_rates_of_windows_of_their_own_widths() -> None:
     """12 sends in 1 s are 12 per second, 900 in 2 minutes 7.5, and 7 in a day 0.00008102 of them."""
     day, minutes = 1440 * MINUTE, 2 * MINUTE
     all_brokers = (point(0, 900, 45, minutes), point(2, 12, 1, 1_000), point(2.5, 60, 0, 5_000), point(4, 7, 7, day))
-    windows = Minutes(minutes, all_brokers, {"b": (point(2, 10, 3, 1_000),), "a": (point(0, 240, 0, minutes),)}, 2)
+    windows = Minutes(all_brokers, {"b": (point(2, 10, 3, 1_000),), "a": (point(0, 240, 0, minutes),)}, 2)
     figure, views = timeline_figure(NOTHING, windows, [])
     assert [[(each["name"], each["x"], each["y"]) for each in view[:2]] for view in views] == [
         [
@@ -117,7 +117,7 @@ def test_bars_are_of_the_colour_of_their_cause_and_hollow_with_the_switch_off() 
         isolated(1, TIMED_OUT, 0, 5), isolated(1, SLOW, 10, 30), isolated(2, SLOW, 40, 41, hollow=True),
         isolated(4, SLOW, 20, 27),
     )  # fmt: skip
-    figure, _ = timeline_figure(Timeline(TWO_BROKERS, bars, 4, ()), NO_SENDS, [])
+    figure, _ = timeline_figure(Timeline(TWO_BROKERS, bars, ()), NO_SENDS, [])
     traces = [each for each in figure["data"] if each.get("meta") == "isolation"]
     assert [(each["name"], each["base"], each["x"], [round(y) for y in each["y"]]) for each in traces] == [
         (SLOW, [10, 20], [20, 7], [1, 4]),
@@ -128,13 +128,13 @@ def test_bars_are_of_the_colour_of_their_cause_and_hollow_with_the_switch_off() 
         ("#e69f00", "#e69f00"), (CLEAR, "#e69f00"), ("#cc79a7", "#cc79a7"),
     ]  # fmt: skip
     assert [each["showlegend"] for each in traces] == [True, False, True]  # a cause is there once
-    only_hollow, _ = timeline_figure(Timeline(TWO_BROKERS, (bars[2],), 1, ()), NO_SENDS, [])
+    only_hollow, _ = timeline_figure(Timeline(TWO_BROKERS, (bars[2],), ()), NO_SENDS, [])
     assert only_hollow["data"][-1]["showlegend"]
 
 
 def test_a_cause_without_a_class_is_drawn_under_its_own_name_in_grey_and_the_other_ones_come_last() -> None:
     bars = [isolated(1, kind, 0, 5) for kind in (OTHER, "SiteException", "<b>Exception", SLOW)]
-    figure, _ = timeline_figure(Timeline(TWO_BROKERS, tuple(bars), 4, ()), NO_SENDS, [])
+    figure, _ = timeline_figure(Timeline(TWO_BROKERS, tuple(bars), ()), NO_SENDS, [])
     traces = [each for each in figure["data"] if each.get("meta") == "isolation"]
     assert [(each["name"], each["marker"]["color"]) for each in traces] == [
         (SLOW, "#e69f00"), ("&lt;b&gt;Exception", GREY), ("SiteException", GREY), (OTHER, GREY),
@@ -170,7 +170,7 @@ def test_rows_are_labelled_and_a_line_stands_above_each_broker() -> None:
         row(long, "10.0.0.1@4711", parent=6, host="10.0.0.1"), row(long, parent=6, host="10.0.0.2", producers=2),
         row(long, long, parent=8, host="10.0.0.2"),
     )  # fmt: skip
-    layout = timeline_figure(Timeline(rows, (), 0, ()), NO_SENDS, [])[0]["layout"]
+    layout = timeline_figure(Timeline(rows, (), ()), NO_SENDS, [])[0]["layout"]
     assert layout["yaxis"]["ticktext"] == [
         "<b>a</b> 1 min 30 s", "PG p1", "PG p2", "<b>b</b> 1.5 s", "PG p",
         "<b>xxxxxxx…xxxxxxx</b> 1 min 01 s", "PG 5.3.3 (1,003)", "10.0.0.1", "10.0.0.2 (2)",
@@ -198,7 +198,7 @@ def test_rows_are_labelled_and_a_line_stands_above_each_broker() -> None:
     ],
 )
 def test_the_time_that_is_shown(windows: Minutes, bars: tuple[Bar, ...], shown: list[int]) -> None:
-    layout = timeline_figure(Timeline(TWO_BROKERS, bars, len(bars), ()), windows, [])[0]["layout"]
+    layout = timeline_figure(Timeline(TWO_BROKERS, bars, ()), windows, [])[0]["layout"]
     assert (layout["xaxis"]["range"], layout["xaxis2"]["range"]) == (shown, shown)
     assert layout["xaxis2"]["matches"] == "x"  # who zooms one of them zooms both
 
@@ -224,7 +224,7 @@ def change(at_ms: int, moved: int, needed: int) -> dict[str, Any]:
 
 def group(*bars: Bar, changes: tuple[dict[str, Any], ...] = (), queues: int = 1) -> dict[str, Any]:
     named = tuple(("T", "a", number) for number in range(queues))
-    return group_figure(Ownership("g", "by the clients' logs", named, bars, len(bars), changes, ()))
+    return group_figure(Ownership("g", "by the clients' logs", named, bars, changes, ()))
 
 
 def owners(figure: dict[str, Any]) -> list[dict[str, Any]]:
@@ -294,7 +294,7 @@ def test_the_time_of_a_group_is_that_of_its_bars() -> None:
 
 def test_queues_are_labelled_from_the_top() -> None:
     queues = (("T", "a", 0), ("T", "a", 1), ("x" * 40, "a", 12))
-    axis = group_figure(Ownership("g", "", queues, (stretch("c"),), 1, (), ()))["layout"]["yaxis"]
+    axis = group_figure(Ownership("g", "", queues, (stretch("c"),), (), ()))["layout"]["yaxis"]
     assert axis["ticktext"] == ["T a:0", "T a:1", "xxxxxxxxxxxxx…xxxxxxxx a:12"]
     assert (axis["tickvals"], axis["range"]) == ([0, 1, 2], [2.6, -0.6])
 
@@ -302,7 +302,7 @@ def test_queues_are_labelled_from_the_top() -> None:
 def test_names_in_the_picture_of_a_group_are_not_markup() -> None:
     bold = "<b>c</b>"
     queues = ((bold, "a", 0),)
-    figure = group_figure(Ownership("g", "", queues, (stretch(bold),), 1, (), ()))
+    figure = group_figure(Ownership("g", "", queues, (stretch(bold),), (), ()))
     assert owners(figure)[0]["name"] == "&lt;b&gt;c&lt;/b&gt;"
     assert figure["layout"]["yaxis"]["ticktext"] == ["&lt;b&gt;c&lt;/b&gt; a:0"]
 
