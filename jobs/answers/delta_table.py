@@ -90,7 +90,8 @@ def opened(root: str, table: Table, options: Options = NO_OPTIONS) -> Iterator[d
     Raises:
         LakeError: it has another version than this program knows, or cannot be read.
     """
-    folder = local_folder(place_of(root, table))
+    place = place_of(root, table)
+    folder = local_folder(place)
     with _explained(f"cannot read table {table.name} in {root}", options):
         if folder and (problem := broken_log(folder)):
             raise LakeError(
@@ -98,22 +99,18 @@ def opened(root: str, table: Table, options: Options = NO_OPTIONS) -> Iterator[d
                 " else restore the table from a copy"
             )
         try:
-            found = DeltaTable(place_of(root, table), storage_options=dict(options))
+            found = DeltaTable(place, storage_options=dict(options))
         except TableNotFoundError:
             schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
             yield dataset.dataset(schema.empty_table())
             return
-        _check_version(root, table, found)
-        yield found.to_pyarrow_dataset(filesystem=_filesystem(place_of(root, table)))
-
-
-def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
-    found = opened.metadata().configuration.get(VERSION_PROPERTY)
-    if found != str(table.version):
-        raise LakeError(
-            f"table {table.name} in {root} has version {found}, this program reads {table.version};"
-            " use the program that made it, or another --lake"
-        )
+        version = found.metadata().configuration.get(VERSION_PROPERTY)
+        if version != str(table.version):
+            raise LakeError(
+                f"table {table.name} in {root} has version {version}, this program reads {table.version};"
+                " use the program that made it, or another --lake"
+            )
+        yield found.to_pyarrow_dataset(filesystem=_filesystem(place))
 
 
 @contextmanager

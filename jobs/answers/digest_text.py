@@ -29,7 +29,7 @@ def night_line(night: Digest) -> str:
 
 def night_text(night: Digest) -> str:
     """One night on one screen, the most important first; control characters in names are escaped."""
-    parts = [
+    parts = (
         _headline(night),
         _costs(night),
         _events(night),
@@ -40,8 +40,8 @@ def night_text(night: Digest) -> str:
         _group_events(night),
         _group_findings(night),
         _notes(night),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    )
+    return "\n\n".join(filter(None, parts))
 
 
 def _head(night: Digest) -> str:
@@ -72,8 +72,8 @@ def _costs(night: Digest) -> str:
         [group_name(cost["producer_group"], night.owners), *(f"{cost[name]:,}" for name in ("lost", "saved", "slow"))]
         for cost in night.costs[:_FEW]
     ]
-    title = f"What it cost: sends by producer group{_of_all(rows, len(night.costs))}"
-    return _table(title, ["group", "lost", "saved by a retry", "slow"], rows)
+    header = ["group", "lost", "saved by a retry", "slow"]
+    return _table("What it cost: sends by producer group", header, rows, len(night.costs))
 
 
 def _events(night: Digest) -> str:
@@ -94,8 +94,10 @@ def _events(night: Digest) -> str:
         ]
         for event in shown
     ]
-    header = ["broker", "what", "from", "bad for", "producers hit", "avoided by", "until", "after it answered"]
-    header += ["lost", "saved", "slow"]
+    header = [
+        *("broker", "what", "from", "bad for", "producers hit", "avoided by", "until", "after it answered"),
+        *("lost", "saved", "slow"),
+    ]
     first, *lines = grid(header, rows).split("\n")
     told = [text for line, event in zip(lines, shown, strict=True) for text in (line, *_below(event))]
     more = f" (the {len(rows)} gravest of {len(night.events):,})" if len(night.events) > len(rows) else ""
@@ -141,7 +143,7 @@ def _brokers(night: Digest) -> str:
         for broker in night.brokers[:MOST]
     ]
     header = ["broker", "sends", "failures", "isolated (sum over producers)", "by producers"]
-    return _table(f"Brokers{_of_all(rows, night.broker_count)}", header, rows)
+    return _table("Brokers", header, rows, night.broker_count)
 
 
 def _producers(night: Digest) -> str:
@@ -185,22 +187,18 @@ def _groups(night: Digest) -> str:
         for group in night.groups[:_FEW]
     ]
     header = ["group", "without right owner (sum over queues)", "events", "rebalances", "queues moved", "needed"]
-    return _table(f"Consumer groups{_of_all(rows, night.group_count)}", [*header, "findings"], rows)
+    return _table("Consumer groups", [*header, "findings"], rows, night.group_count)
 
 
-def _table(title: str, header: list[str], rows: list[list[str]]) -> str:
-    """A table under its title; nothing without rows."""
-    return f"{title}\n{grid(header, rows)}" if rows else ""
-
-
-def _of_all(rows: Sequence[object], count: int) -> str:
-    return f" ({len(rows)} of {count:,})" if count > len(rows) else ""
+def _table(title: str, header: list[str], rows: list[list[str]], count: int = 0) -> str:
+    """A table under its title, which says so if there are more rows than these, `count`; nothing without rows."""
+    of_all = f" ({len(rows)} of {count:,})" if count > len(rows) else ""
+    return f"{title}{of_all}\n{grid(header, rows)}" if rows else ""
 
 
 def _group_events(night: Digest) -> str:
     rows = [[clock_time(event["start_ms"]), one_line(event["sentence"])] for event in night.group_events[:_FEW]]
-    title = f"Events of consumer groups, UTC{_of_all(rows, night.counts['group_events'])}"
-    return _table(title, ["at", "in words"], rows)
+    return _table("Events of consumer groups, UTC", ["at", "in words"], rows, night.counts["group_events"])
 
 
 def _group_findings(night: Digest) -> str:
@@ -216,8 +214,9 @@ def _notes(night: Digest) -> str:
         groups = [group_name(group, night.owners) for group in night.missing_producers[:5]]
         more = ", …" if night.missing_producers[5:] else ""
         notes.append(f"producer groups of the day before that sent nothing: {', '.join(groups)}{more}")
-    if unread := night.queues.get("UNREAD"):
-        notes.append(f"{counted(unread, 'queue')} got messages and had no reader (topic_queues.finding = UNREAD)")
-    if idle := night.queues.get("IDLE"):
-        notes.append(f"{counted(idle, 'queue')} read but never written (topic_queues.finding = IDLE)")
+    notes += [
+        f"{counted(night.queues[finding], 'queue')} {what} (topic_queues.finding = {finding})"
+        for finding, what in (("UNREAD", "got messages and had no reader"), ("IDLE", "read but never written"))
+        if finding in night.queues
+    ]
     return "What this rests on\n" + "\n".join(f"  {one_line(note)}" for note in notes) if notes else ""

@@ -81,8 +81,10 @@ def covering(rows: Sequence[Row], producer: str, group: str | None, broker: str,
     for end in ("end_ms", "end_latest_ms"):
         if held := [row for row in begun if at_ms < row[end] or at_ms == row["start_ms"]]:
             return held[-1]
-    near = [f"the last before it is {interval_words(row['start_ms'], row['end_ms'])}" for row in begun[-1:]]
-    near += [f"the next is {interval_words(row['start_ms'], row['end_ms'])}" for row in own[len(begun) :][:1]]
+    near = [
+        *(f"the last before it is {interval_words(row['start_ms'], row['end_ms'])}" for row in begun[-1:]),
+        *(f"the next is {interval_words(row['start_ms'], row['end_ms'])}" for row in own[len(begun) :][:1]),
+    ]
     raise InputMissingError(
         f"{producer_name(own[0])} did not isolate '{safe(broker)}' at {clock_time(at_ms, with_day=True)};"
         f" {' and '.join(near)}"
@@ -237,8 +239,7 @@ def isolation_at(
     """
     of_broker = pc.field("broker_name") == pc.scalar(broker)
     rows = published.rows(ISOLATION_INTERVALS, ISOLATION_INTERVALS.schema.fieldNames(), of_broker).to_pylist()
-    (found,) = isolations_explained(published, [covering(rows, producer, group, broker, at_ms)], released, ladders)
-    return found
+    return isolations_explained(published, [covering(rows, producer, group, broker, at_ms)], released, ladders)[0]
 
 
 def isolations_explained(
@@ -327,12 +328,14 @@ def isolation_lines(isolation: Isolation, most: int) -> list[str]:
     lines = isolation.lines
     left_out = max(0, len(lines) - most) if most else 0
     shown = [*lines[: most - most // 2], *lines[len(lines) - most // 2 :]] if left_out else lines
-    names = ("thread", "what", "latency_ms", "rung_ms", "earned_ms", "effect")
     cells = [
         [
             clock_time(line.at_ms),
             NOTHING if line.seq is None else f"{line.seq}",
-            *(safe_cell(name, getattr(line, name)) for name in names),
+            *(
+                safe_cell(name, getattr(line, name))
+                for name in ("thread", "what", "latency_ms", "rung_ms", "earned_ms", "effect")
+            ),
         ]
         for line in shown
     ]

@@ -139,8 +139,11 @@ def queue_owners(
     """
     members = sorted(rows[GROUP_MEMBERS.name], key=lambda row: str(row["broker_name"]))
     of_views = grouped(rows[QUEUE_ALLOCATION.name], lambda row: row["view_broker_name"])
-    found = (_view(name, of_view, members, topic, queue) for name, of_view in of_views.items())
-    views = sorted((view for view in found if view is not None), key=lambda view: str(view.broker_name))
+    views = [
+        _view(name, of_view, members, topic, queue)
+        for name, of_view in sorted(of_views.items(), key=lambda of_view: str(of_view[0]))
+        if any(_is_of(row, queue) for row in of_view)
+    ]
     held = [row for row in rows[QUEUE_OWNERSHIP.name] if _is_of(row, queue)]
     if not views and not held:
         there = ", ".join(f"{safe(broker)}:{number}" for broker, number in _queues(rows[QUEUE_ALLOCATION.name])[:12])
@@ -179,13 +182,9 @@ def _queues(rows: Iterable[Row]) -> list[Queue]:
     return sorted_queues(list({(row["broker_name"], row["queue_id"]) for row in rows if row["in_route"]}))
 
 
-def _view(
-    broker_name: str | None, rows: Sequence[Row], member_lists: Sequence[Row], topic: str, queue: Queue
-) -> View | None:
-    """What one list of members gives; None if it has no row of the queue."""
+def _view(broker_name: str | None, rows: Sequence[Row], member_lists: Sequence[Row], topic: str, queue: Queue) -> View:
+    """What one list of members gives; at least one of its rows is of the queue."""
     own = [row for row in rows if _is_of(row, queue)]
-    if not own:
-        return None
     lists = [row["client_ids"] for row in member_lists if broker_name in {None, row["broker_name"]}]
     members = sorted_clients(next((client_ids for client_ids in lists if client_ids), []))
     queues, strategy = _queues(rows), own[0]["strategy"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,17 +81,19 @@ def lines_of(
     """
     recorded = {_key(update): update for update in updates}
     sent = {_key(attempt): attempt for attempt in attempts}
-    lines = [
-        _changed(change, (recorded if change["evidence"] == Evidence.RECORDED else sent).get(_key(change)), policy)
-        for change in changes
-    ]
     by_record = {_key(change) for change in changes if change["evidence"] == Evidence.RECORDED}
     by_line = {(_key(change), change["changed_at_ms"]) for change in changes if change["evidence"] != Evidence.RECORDED}
-    lines += [_update(update, policy) for update in updates if _key(update) not in by_record]
-    lines += [
-        _attempt(attempt, row, policy, is_recorded=bool(updates))
-        for attempt in attempts
-        if (_key(attempt), attempt["ended_at_ms"]) not in by_line
+    lines = [
+        *(
+            _changed(change, (recorded if change["evidence"] == Evidence.RECORDED else sent).get(_key(change)), policy)
+            for change in changes
+        ),
+        *(_update(update, policy) for update in updates if _key(update) not in by_record),
+        *(
+            _attempt(attempt, row, policy, is_recorded=bool(updates))
+            for attempt in attempts
+            if (_key(attempt), attempt["ended_at_ms"]) not in by_line
+        ),
     ]
     near, around = (range(row["start_ms"] - ms, row["end_ms"] + ms + 1) for ms in (_NEAR_MS, AROUND_MS))
     shown = [line for line in lines if line.at_ms in (around if line.change else near)]
@@ -210,16 +212,13 @@ def _rung(earned_ms: int | None, policy: Policy, *asked_ms: int) -> tuple[int | 
     return asked, next((floor for floor, _ in policy.ladder.rungs if asked is not None and asked >= floor), None)
 
 
-def _with_effects(lines: Sequence[Line], row: Row, policy: Policy) -> list[Line]:
+def _with_effects(lines: Sequence[Line], row: Row, policy: Policy) -> Iterator[Line]:
     """The lines, each with what it did to the end that stood before it."""
     until = row["end_ms"] if row["continued_from_previous_day"] else 0
-    placed = []
     for line in lines:
-        effect = line.effect or _effect(line, until, policy)
+        yield replace(line, effect=line.effect or _effect(line, until, policy))
         if line.change:
             until = line.until_ms or 0
-        placed.append(replace(line, effect=effect))
-    return placed
 
 
 def _effect(line: Line, until_ms: int, policy: Policy) -> str:

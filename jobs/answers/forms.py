@@ -57,7 +57,7 @@ def as_json(answer: Answer) -> str:
         "not_shown": answer.not_shown,
         "not_given": answer.not_given,
     }
-    return json.dumps(whole, indent=1, default=_plain)
+    return json.dumps(whole, indent=1, default=lambda day: day.isoformat())
 
 
 def as_csv(answer: Answer) -> str:
@@ -94,30 +94,20 @@ def _nothing(question: Question, answer: Answer) -> str:
 
 def _when(answer: Answer) -> str:
     """The published days, or the time that was asked about, which may reach beyond them."""
-    narrowed = answer.narrowed
+    narrowed, published = answer.narrowed, answer.published
     if narrowed.at_ms is not None:
         return clock_time(narrowed.at_ms, with_day=True)
     if narrowed.since_ms is None and narrowed.until_ms is None:
-        return days_text(answer.published.days)
-    published = answer.published
+        return days_text(published.days)
     days = (*published.days, *(day for gap in published.not_published for day in gap))
-    first, last = f"{min(days)}", f"{max(days)}"
-    if narrowed.since_ms is not None:
-        first = clock_time(narrowed.since_ms, with_day=True)[:10]
-    if narrowed.until_ms is not None:
-        last = clock_time(narrowed.until_ms - 1, with_day=True)[:10]
+    first = f"{min(days)}" if narrowed.since_ms is None else clock_time(narrowed.since_ms, with_day=True)[:10]
+    last = f"{max(days)}" if narrowed.until_ms is None else clock_time(narrowed.until_ms - 1, with_day=True)[:10]
     several = first != last
     since = "00:00" if narrowed.since_ms is None else clock_time(narrowed.since_ms, with_day=several)
     until = "24:00" if narrowed.until_ms is None else safe_cell("end_ms", narrowed.until_ms, with_day=several)
     if not several:
         return f"{first} {since} to {until}"
     return f"{first if narrowed.since_ms is None else since} to {last if narrowed.until_ms is None else until}"
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, dt.date | dt.datetime):
-        return value.isoformat()
-    raise TypeError(type(value).__name__)
 
 
 def _csv_cell(value: object) -> object:

@@ -11,6 +11,7 @@ from pathlib import Path
 from jobs.answers.explain_isolation import Isolation
 from jobs.answers.fault_item_lines import Line
 from jobs.answers.words import clock_time
+from jobs.intervals.of_lists import grouped
 
 _NO_ROW = "no row of the given logs holds the broker, time and seq of any of these lines"
 
@@ -29,16 +30,13 @@ def with_places(isolation: Isolation, files: Sequence[str]) -> Isolation:
         OSError: a file cannot be read.
     """
     broker = str(isolation.row["broker_name"]).encode()
-    of_mark: dict[bytes, list[Line]] = {}
-    for line in isolation.lines:
-        for mark in _marks(line):
-            of_mark.setdefault(mark, []).append(line)
+    of_mark = grouped(((mark, line) for line in isolation.lines for mark in _marks(line)), lambda pair: pair[0])
     found: dict[Line, list[str]] = {}
     marks = re.compile(b"|".join(map(re.escape, of_mark)) or rb"(?!)")
     for file in files:
         for number, row in _rows(file):
             if broker in row:
-                may_be = {line for mark in marks.findall(row) for line in of_mark[mark] if _holds_seq(row, line.seq)}
+                may_be = {line for mark in marks.findall(row) for _, line in of_mark[mark] if _holds_seq(row, line.seq)}
                 for line in may_be:
                     found.setdefault(line, []).append(f"{file}:{number}")
     return replace(

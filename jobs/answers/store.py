@@ -75,12 +75,13 @@ def storage_options(lake: str, spark: Mapping[str, str], environ: Mapping[str, s
         options |= _credentials(bucket) or _credentials(base)
     if conf.get("endpoint") and not _says(environ, ENDPOINT):
         options |= _endpoint(conf)
-    if any(environ.get(name, "").startswith("http://") for name in ENDPOINT):
+    endpoints = (options.get("aws_endpoint", ""), *(environ.get(name, "") for name in ENDPOINT))
+    if any(endpoint.startswith("http://") for endpoint in endpoints):
         options["aws_allow_http"] = "true"  # who names such an endpoint means it
-    if conf.get("endpoint.region") and not _says(environ, REGION):
-        options["aws_region"] = conf["endpoint.region"]
-    elif "aws_endpoint" in options and not _says(environ, REGION):
-        options["aws_region"] = "us-east-1"  # a store of one's own takes any; delta-rs would ask AWS
+    # A store of one's own takes any region; delta-rs would ask AWS.
+    region = conf.get("endpoint.region") or ("us-east-1" if "aws_endpoint" in options else None)
+    if region and not _says(environ, REGION):
+        options["aws_region"] = region
     return options
 
 
@@ -117,13 +118,11 @@ def _credentials(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _endpoint(conf: Mapping[str, str]) -> dict[str, str]:
-    """The endpoint with its scheme, plain HTTP allowed if that is its scheme, and path style if set."""
+    """The endpoint with its scheme, and path style if set."""
     endpoint = conf["endpoint"]
     if "://" not in endpoint:
         endpoint = f"{'http' if conf.get('connection.ssl.enabled') == 'false' else 'https'}://{endpoint}"
     options = {"aws_endpoint": endpoint}
-    if endpoint.startswith("http://"):
-        options["aws_allow_http"] = "true"
     if conf.get("path.style.access") == "true":
         options["aws_virtual_hosted_style_request"] = "false"
     return options

@@ -11,7 +11,6 @@ from jobs.text.terminal import one_line, safe
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNTIL = ("end_ms", "until_ms")
 _INSTANTS = (*_UNTIL, "settled_ms", "start_ms", "from_ms", "last_bad_ms", "_at_ms")
-_SENTENCES = ("sentence",)
 NOTHING = "–"
 
 
@@ -45,7 +44,7 @@ def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
         case list():
             return one_line(", ".join(safe(str(part)) for part in value)) or NOTHING
         case _:
-            return one_line(str(value)) if column in _SENTENCES else safe(str(value))
+            return one_line(str(value)) if column == "sentence" else safe(str(value))
 
 
 def percent(part: float, whole: float) -> str:
