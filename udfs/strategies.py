@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 from udfs.java_text import is_blank, string_key
 from udfs.releases import since
@@ -18,7 +19,7 @@ from udfs.strategy import ILLEGAL_ARGUMENT, NEARBY, NULL_POINTER, AllocationErro
 from udfs.strategy_rules import Allocator, averagely, averagely_by_circle, consistent_hash, machine_room, queue_text
 
 
-def sorted_queues(queues: Sequence[Queue]) -> list[Queue]:
+def sorted_queues(queues: Iterable[Queue]) -> list[Queue]:
     """In the order of `MessageQueue.compareTo`: topic, broker name, queue id; here all queues are of one topic.
 
     >>> sorted_queues([("b-10", 1), ("b-2", 0), ("b-10", 0)])
@@ -27,7 +28,7 @@ def sorted_queues(queues: Sequence[Queue]) -> list[Queue]:
     return sorted(queues, key=lambda queue: (string_key(queue[0]), queue[1]))
 
 
-def sorted_clients(client_ids: Sequence[str]) -> list[str]:
+def sorted_clients(client_ids: Iterable[str]) -> list[str]:
     """In the order of `Collections.sort`; duplicates stay."""
     return sorted(client_ids, key=string_key)
 
@@ -52,63 +53,38 @@ def allocator(
         return lambda _: None if strategy.queues is None else list(strategy.queues)
     if name == "CONSISTENT_HASH" and strategy.virtual_nodes < 0:  # its constructor throws
         raise AllocationError(ILLEGAL_ARGUMENT, f"illegal virtualNodeCnt :{strategy.virtual_nodes}")
-    if name == "MACHINE_ROOM" and strategy.is_before(since("machine_room_checks_arguments")):
-        return _unchecked_machine_room(strategy, queues, client_ids)
+    is_unchecked = name == "MACHINE_ROOM" and strategy.is_before(since("machine_room_checks_arguments"))
+    if is_unchecked and client_ids is None:
+        raise AllocationError(NULL_POINTER, "cidAll is null")
     rule = _nearby if name.startswith(NEARBY) else _RULES[name]
     no_blanks = name == "MACHINE_ROOM" and strategy.is_before(since("machine_room_takes_blank_ids"))
     members = set(client_ids or ())
-    shared = _Once(lambda: rule(strategy, topic, queues or (), client_ids or ()))
 
-    def checked(client_id: str) -> list[Queue] | None:
-        """`AbstractAllocateMessageQueueStrategy.check`, then the rule."""
-        if not client_id or (no_blanks and is_blank(client_id)):
-            raise AllocationError(ILLEGAL_ARGUMENT, "currentCID is empty")
-        if not queues:
-            raise AllocationError(ILLEGAL_ARGUMENT, "mqAll is null or mqAll empty")
-        if not client_ids:
-            raise AllocationError(ILLEGAL_ARGUMENT, "cidAll is null or cidAll empty")
-        if client_id not in members:  # logged as [BUG]; the client drops all its queues of the topic
-            return []
-        return shared.get()(client_id)
-
-    return checked
-
-
-class _Once:
-    """A value shared by all clients of an input: computed on first use; an exception is kept too."""
-
-    def __init__(self, make: Callable[[], Allocator]) -> None:
-        self._make = make
-        self._made: Allocator | AllocationError | None = None
-
-    def get(self) -> Allocator:
-        if self._made is None:
-            try:
-                self._made = self._make()
-            except AllocationError as error:
-                self._made = error
-        if isinstance(self._made, AllocationError):
-            raise AllocationError(self._made.java_class, self._made.message)
-        return self._made
-
-
-def _unchecked_machine_room(
-    strategy: Strategy, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
-) -> Allocator:
-    """Before 4.9.3: arguments are not checked, so a null fails where it is used."""
-    members = set(client_ids or ())
-    shared = _Once(lambda: machine_room(strategy, "", queues or (), client_ids or ()))
+    @cache
+    def of_members() -> Allocator:
+        if queues is None:  # unchecked
+            raise AllocationError(NULL_POINTER, "mqAll is null")
+        return rule(strategy, topic, queues, client_ids or ())
 
     def of(client_id: str) -> list[Queue] | None:
-        if client_ids is None:
-            raise AllocationError(NULL_POINTER, "cidAll is null")
-        if client_id not in members:
-            return []
-        if queues is None:
-            raise AllocationError(NULL_POINTER, "mqAll is null")
-        return shared.get()(client_id)
+        if not is_unchecked:
+            _check(client_id, queues, client_ids, no_blanks=no_blanks)
+        # A stranger is logged as [BUG]; the client drops all its queues of the topic.
+        return of_members()(client_id) if client_id in members else []
 
     return of
+
+
+def _check(
+    client_id: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None, *, no_blanks: bool
+) -> None:
+    """`AbstractAllocateMessageQueueStrategy.check`."""
+    if not client_id or (no_blanks and is_blank(client_id)):
+        raise AllocationError(ILLEGAL_ARGUMENT, "currentCID is empty")
+    if not queues:
+        raise AllocationError(ILLEGAL_ARGUMENT, "mqAll is null or mqAll empty")
+    if not client_ids:
+        raise AllocationError(ILLEGAL_ARGUMENT, "cidAll is null or cidAll empty")
 
 
 def _nearby(strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
