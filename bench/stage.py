@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from jobs.allocation.client_answers import connected_clients
 from jobs.allocation.group.inputs import Input, inputs
 from jobs.allocation.group.known import KINDS, GroupFacts
 from jobs.allocation.group.observed_clients import observed_clients
-from jobs.allocation.group.shares import Strategies
+from jobs.allocation.group.shares import allocated
 from jobs.allocation.group.strategy import group_strategy
 from jobs.allocation.group_days import group_days
 from jobs.allocation.group_facts import group_facts
@@ -32,6 +33,7 @@ from jobs.sources.snapshots import CONSUMERS, ROUTES
 from jobs.sources.topic_route import route_answers
 from jobs.tables import GROUP_MEMBERS, QUEUE_ALLOCATION, TOPIC_QUEUES
 from jobs.tables.day import Day
+from udfs.shares import shares_of_group
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def _of_group(group: str, rows: list[dict[str, Any]], settings: Settings) -> lis
 
 
 def _shares(of_strategy: list[Input]) -> Callable[[], object]:
-    return lambda: Strategies().allocated(of_strategy)
+    return lambda: allocated(of_strategy, shares_of=cache(shares_of_group))
 
 
 def _lines(spark: SparkSession, kind: LineKind, snapshots: Path) -> DataFrame:

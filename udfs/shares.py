@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from udfs.pop import pop_allocator
 from udfs.strategies import allocator, sorted_clients, sorted_queues
-from udfs.strategy import BY_BROKER, POP, RETRY_TOPIC, AllocationError, Queue, Strategy, UnknownStrategyError
+from udfs.strategy import BY_BROKER, POP, RETRY_TOPIC, AllocationError, Queue, Strategy
 from udfs.strategy_rules import Allocator
 
 RESULT, EMPTY, UNCHANGED = "RESULT", "EMPTY", "UNCHANGED"
@@ -36,22 +36,22 @@ class Share:
 
 
 def shares_of_group(
-    strategies: Mapping[str, Mapping[str, Any]], topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
-) -> list[Share]:
-    """One share per different client id, from strategies in JSON, and queues and ids in any order.
+    strategies: Iterable[tuple[str, Strategy]], topic: str, queues: Iterable[Queue], client_ids: Iterable[str]
+) -> tuple[Share, ...]:
+    """One share per different client id, from queues and ids in any order.
 
     Args:
-        strategies: client id to its strategy (`name` and the attributes of `Strategy`); `*` = every other client.
+        strategies: client id and its strategy; `*` = every other client.
         topic: topic.
         queues: in any order.
         client_ids: in any order; duplicates kept.
 
-    >>> given = {"*": {"name": "AVG"}}
+    >>> given = [("*", Strategy("AVG"))]
     >>> [(share.client_id, share.queues) for share in shares_of_group(given, "T", [("a", 1), ("a", 0)], ["y", "x"])]
     [('x', (('a', 0),)), ('y', (('a', 1),))]
     """
-    given = {client_id: _of_topic(Strategy.from_json(spec), topic) for client_id, spec in strategies.items()}
-    return shares(given, topic, sorted_queues(queues), sorted_clients(client_ids))
+    given = {client_id: _of_topic(strategy, topic) for client_id, strategy in strategies}
+    return tuple(shares(given, topic, sorted_queues(queues), sorted_clients(client_ids)))
 
 
 def _of_topic(strategy: Strategy, topic: str) -> Strategy:
@@ -77,9 +77,6 @@ def shares(
         queues: in the clients' order.
         client_ids: in the same order; duplicates kept.
 
-    Raises:
-        UnknownStrategyError: a client has no strategy.
-
     >>> given = {"*": Strategy("AVG"), "z": Strategy("CONFIG")}
     >>> [(share.client_id, share.outcome, share.queues) for share in shares(given, "T", [("a", 0)], ["x", "y", "z"])]
     [('x', 'RESULT', (('a', 0),)), ('y', 'RESULT', ()), ('z', 'EMPTY', ())]
@@ -88,9 +85,7 @@ def shares(
     made: dict[Strategy, Allocator | AllocationError] = {}
     of_clients = []
     for client_id in dict.fromkeys(client_ids):
-        strategy = by_client.get(client_id, by_client.get(EVERYONE))
-        if strategy is None:
-            raise UnknownStrategyError(f"client {client_id!r} has no strategy; give one for it or for {EVERYONE!r}")
+        strategy = by_client.get(client_id) or by_client[EVERYONE]
         if strategy not in made:
             made[strategy] = _made(strategy, topic, queues, client_ids)
         of_clients.append(_share(client_id, made[strategy]))

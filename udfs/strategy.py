@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from udfs.plain_version import plain_version_number
 
 Queue = tuple[str, int]
 """Broker name and queue id."""
@@ -36,10 +31,6 @@ class AllocationError(Exception):
         self.java_class, self.message = java_class, message
 
 
-class UnknownStrategyError(ValueError):
-    """An unknown strategy, or an unknown attribute of one."""
-
-
 @dataclass(frozen=True)
 class Strategy:
     """A strategy as configured in a client.
@@ -56,9 +47,6 @@ class Strategy:
         charset: of CONSISTENT_HASH's keys; the platform's before 5.0.0.
         version: client version by `udfs.version` (4.9.8 = 40908); 0 = unknown, treated as the newest.
         pop_share_queue_num: `popShareQueueNum` of POP:….
-
-    Raises:
-        UnknownStrategyError: unknown name.
     """
 
     name: str
@@ -71,15 +59,6 @@ class Strategy:
     version: int = 0
     pop_share_queue_num: int = -1
 
-    def __post_init__(self) -> None:
-        inner = self.name.removeprefix(BY_BROKER)
-        while inner.startswith(NEARBY):
-            inner = inner.removeprefix(NEARBY)
-        alone = ("BROADCASTING", *(f"{POP}{name}" for name in OF_BROKERS))
-        if inner not in OF_CLIENTS and self.name not in alone:
-            known = ", ".join((*OF_CLIENTS, f"{NEARBY}<one of these>", *alone, f"{BY_BROKER}<any>"))
-            raise UnknownStrategyError(f"strategy {self.name!r} is unknown; known are {known}")
-
     def is_before(self, version: int) -> bool:
         """Whether the client is known to be older than this version.
 
@@ -87,26 +66,3 @@ class Strategy:
         (True, False)
         """
         return 0 < self.version < version
-
-    @staticmethod
-    def from_json(of: Mapping[str, Any]) -> Strategy:
-        """The strategy with these attributes, lists for tuples; `version` may be a text.
-
-        >>> Strategy.from_json({"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"})
-        ... # doctest: +ELLIPSIS
-        Strategy(name='MACHINE_ROOM', machine_rooms=('A',), queues=None, ... version=40701, pop_share_queue_num=-1)
-
-        Raises:
-            UnknownStrategyError: an unknown name or attribute, or no name.
-        """
-        values = dict(of)
-        known = [field.name for field in dataclasses.fields(Strategy)]
-        if "name" not in values or not set(values) <= set(known):
-            raise UnknownStrategyError(f"strategy {values} needs a name and may have {', '.join(known[1:])}")
-        if values.get("machine_rooms") is not None:
-            values["machine_rooms"] = tuple(values["machine_rooms"])
-        if values.get("queues") is not None:
-            values["queues"] = tuple((broker_name, queue_id) for broker_name, queue_id in values["queues"])
-        if isinstance(version := values.get("version"), str):
-            values["version"] = plain_version_number(version)
-        return Strategy(**values)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import json
-from typing import Any
 
 import pytest
 
@@ -22,7 +20,7 @@ from jobs.allocation.group.strategy import GroupStrategy, group_strategy
 from jobs.settings.consumer_groups import GroupSettings
 from jobs.tables.day import Day
 from udfs.shares import shares_of_group
-from udfs.strategy import Queue
+from udfs.strategy import Queue, Strategy
 
 DAY = Day(dt.date(2026, 11, 21), "c")
 START, END = DAY.start_ms, DAY.end_ms
@@ -35,17 +33,17 @@ def of(
     queues: tuple[Queue, ...] = TWO,
     *,
     topic: str = "T",
-    specs: dict[str, Any] | None = None,
+    specs: dict[str, Strategy] | None = None,
     start_ms: int = START,
     end_ms: int = START + 1_000,
 ) -> Allocated:
     """A group of clients of one letter each, and what its strategy gives them."""
-    specs = specs or {"*": {"name": strategy}}
+    specs = specs or {"*": Strategy(strategy)}
     given = Input(
         topic, None, queues, tuple(clients), views=1, start_ms=start_ms, end_ms=end_ms, strategy=strategy,
-        strategies_json=json.dumps(specs), strategy_source="SETTINGS",
+        strategies=tuple(specs.items()), strategy_source="SETTINGS",
     )  # fmt: skip
-    return Allocated(given, tuple(shares_of_group(specs, topic, queues, tuple(clients))))
+    return Allocated(given, shares_of_group(specs.items(), topic, queues, clients))
 
 
 def found(*allocated: Allocated) -> list[tuple[str, str, str | None, int | None, str]]:
@@ -59,7 +57,7 @@ def found(*allocated: Allocated) -> list[tuple[str, str, str | None, int | None,
     return [(row.kind, row.cause, row.broker_name, row.queue_id, "".join(row.client_ids)) for row in rows]
 
 
-ROOMS = {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["A"]}}
+ROOMS = {"*": Strategy("MACHINE_ROOM", machine_rooms=("A",))}
 OF_ROOMS: tuple[Queue, ...] = (("A@x", 0), ("A@x", 1), ("B@x", 0))
 
 
@@ -73,22 +71,22 @@ OF_ROOMS: tuple[Queue, ...] = (("A@x", 0), ("A@x", 1), ("B@x", 0))
         (of("AVG", "xxz"), [("UNASSIGNED", "DUPLICATE_CLIENT_ID", "a", 1, ""),
                             ("IDLE_CLIENT", "MORE_CLIENTS_THAN_QUEUES", None, None, "z")]),
         (of("AVG", "xxy", (*TWO, ("a", 2))), [("UNASSIGNED", "DUPLICATE_CLIENT_ID", "a", 1, "")]),
-        (of("CONFIG", "xx", specs={"*": {"name": "CONFIG", "queues": [["a", 0]]}}),
+        (of("CONFIG", "xx", specs={"*": Strategy("CONFIG", queues=(("a", 0),))}),
          [("UNASSIGNED", "STRATEGY_LEAVES_OUT", "a", 1, "")]),
-        (of("CONFIG", "xy", specs={"*": {"name": "CONFIG", "queues": [["a", 0], ["a", 1]]}}),
+        (of("CONFIG", "xy", specs={"*": Strategy("CONFIG", queues=(("a", 0), ("a", 1)))}),
          [("DOUBLY_OWNED", "STRATEGY_NAMES_TWICE", "a", 0, "xy"),
           ("DOUBLY_OWNED", "STRATEGY_NAMES_TWICE", "a", 1, "xy")]),
         (of("CONFIG", "xy",
-            specs={"*": {"name": "CONFIG", "queues": []}, "x": {"name": "CONFIG", "queues": [["a", 0]]}}),
+            specs={"*": Strategy("CONFIG", queues=()), "x": Strategy("CONFIG", queues=(("a", 0),))}),
          [("UNASSIGNED", "STRATEGY_LEAVES_OUT", "a", 1, ""), ("IDLE_CLIENT", "STRATEGY_LEAVES_OUT", None, None, "y")]),
-        (of("MIXED", "xy", specs={"*": {"name": "AVG"}, "y": {"name": "CONFIG", "queues": [["a", 0]]}}),
+        (of("MIXED", "xy", specs={"*": Strategy("AVG"), "y": Strategy("CONFIG", queues=(("a", 0),))}),
          [("DOUBLY_OWNED", "MIXED_STRATEGIES", "a", 0, "xy"), ("UNASSIGNED", "MIXED_STRATEGIES", "a", 1, "")]),
         (of("BROKER:CONFIG", "xx"),
          [("UNASSIGNED", "STRATEGY_FAILS", "a", 0, ""), ("UNASSIGNED", "STRATEGY_FAILS", "a", 1, ""),
           ("IDLE_CLIENT", "STRATEGY_FAILS", None, None, "x")]),
         (of("POP:AVG", "xyz", (*TWO, ("a", 2), ("a", 3)),
-            specs={"*": {"name": "POP:AVG", "pop_share_queue_num": 1}}), []),
-        (of("MIXED", "xyz", specs={"*": {"name": "POP:AVG"}, "x": {"name": "AVG"}}), []),
+            specs={"*": Strategy("POP:AVG", pop_share_queue_num=1)}), []),
+        (of("MIXED", "xyz", specs={"*": Strategy("POP:AVG"), "x": Strategy("AVG")}), []),
         (of("BROADCASTING", "xy"), []),
         (of("MACHINE_ROOM", "xx", OF_ROOMS, specs=ROOMS),
          [("UNASSIGNED", "DUPLICATE_CLIENT_ID", "A@x", 1, ""), ("UNASSIGNED", "STRATEGY_LEAVES_OUT", "B@x", 0, "")]),

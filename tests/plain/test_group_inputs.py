@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 
 import pytest
 
@@ -11,16 +10,17 @@ from jobs.allocation.group.before_midnight import allocated_before, inputs_befor
 from jobs.allocation.group.expected import expected
 from jobs.allocation.group.inputs import Input, inputs
 from jobs.allocation.group.known import MemberList, MembersBefore, OwnerBefore, Route, RoutedBroker, Topic
-from jobs.allocation.group.shares import Allocated, PreviousShare, Strategies, shares_at_midnight
+from jobs.allocation.group.shares import Allocated, PreviousShare, allocated, shares_at_midnight
 from jobs.allocation.group.strategy import ClientStrategy, GroupStrategy
 from jobs.tables.day import Day
 from udfs.shares import Share
+from udfs.strategy import Strategy
 
 DAY = Day(dt.date(2026, 11, 21), "c")
 A2, B1 = RoutedBroker("a", 2), RoutedBroker("b", 1)
 QUEUES = (("a", 0), ("a", 1), ("b", 0))
-AVG = GroupStrategy(ClientStrategy({"name": "AVG"}, "SETTINGS"), {})
-THROWS = json.dumps({"*": {"name": "AVG"}, "y": {"name": "CONSISTENT_HASH", "virtual_nodes": -1}})
+AVG = GroupStrategy(ClientStrategy(Strategy("AVG"), "SETTINGS"), {})
+THROWS = (("*", Strategy("AVG")), ("y", Strategy("CONSISTENT_HASH", virtual_nodes=-1)))
 
 
 def _topic(*routes: Route, from_ms: int = 0, until_ms: int = 100) -> Topic:
@@ -85,21 +85,26 @@ def test_of_a_group_whose_clients_nothing_shows_nothing_is_said() -> None:
     ("T", "POP:AVG", "REQUEST_MODE_UNKNOWN"), ("%RETRY%g", "AVG", None),
 ])  # fmt: skip
 def test_of_retry_topics_the_broker_assigns_whole_queues(topic: str, strategy: str, undetermined: str | None) -> None:
-    pop = GroupStrategy(ClientStrategy({"name": "POP:AVG"}, "SETTINGS", "REQUEST_MODE_UNKNOWN"), {})
+    pop = GroupStrategy(ClientStrategy(Strategy("POP:AVG"), "SETTINGS", "REQUEST_MODE_UNKNOWN"), {})
     (found,) = inputs([Topic(topic, 0, 100, (_route(),), None)], [_list("a", "x")], pop)
     assert (found.strategy, found.undetermined) == (strategy, undetermined)
 
 
 def test_an_unknown_strategy_is_one_on_retry_topics_too() -> None:
-    unknown = GroupStrategy(ClientStrategy({"name": "AVG"}, "SETTINGS", "STRATEGY_UNKNOWN"), {})
+    unknown = GroupStrategy(ClientStrategy(Strategy("AVG"), "SETTINGS", "STRATEGY_UNKNOWN"), {})
     (found,) = inputs([Topic("%RETRY%g", 0, 100, (_route(),), None)], [_list("a", "x")], unknown)
     assert found.undetermined == "STRATEGY_UNKNOWN"
 
 
 def _input(
-    start_ms: int, ids: str = "xy", *, view: str | None = None, how: str = AVG.strategies_json, topic: str = "T"
+    start_ms: int,
+    ids: str = "xy",
+    *,
+    view: str | None = None,
+    how: tuple[tuple[str, Strategy], ...] = AVG.strategies,
+    topic: str = "T",
 ) -> Input:
-    return Input(topic, view, QUEUES, tuple(ids), 1, start_ms, start_ms + 10, strategies_json=how, strategy="MIXED")
+    return Input(topic, view, QUEUES, tuple(ids), 1, start_ms, start_ms + 10, strategies=how, strategy="MIXED")
 
 
 def _queues_of(client_id: str, rows: list[Allocated]) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
@@ -108,25 +113,25 @@ def _queues_of(client_id: str, rows: list[Allocated]) -> list[tuple[str, tuple[t
 
 
 def test_a_client_whose_strategy_throws_keeps_what_it_had() -> None:
-    rows = Strategies().allocated([_input(0), _input(10, how=THROWS), _input(20, how=THROWS)])
+    rows = allocated([_input(0), _input(10, how=THROWS), _input(20, how=THROWS)])
     kept = ("UNCHANGED", (("b", 0),))
     assert _queues_of("y", rows) == [("RESULT", (("b", 0),)), kept, kept]
 
 
 def test_it_keeps_nothing_of_later_or_of_the_same_moment_nor_of_another_topic() -> None:
-    rows = Strategies().allocated([
+    rows = allocated([
         _input(0, how=THROWS), _input(0, view="a"), _input(5), _input(-9, topic="U"),
     ])  # fmt: skip
     assert _queues_of("y", rows)[0] == ("UNCHANGED", ())
-    assert _queues_of("y", Strategies().allocated([_input(0, how=THROWS)])) == [("UNCHANGED", ())]
+    assert _queues_of("y", allocated([_input(0, how=THROWS)])) == [("UNCHANGED", ())]
 
 
 def test_it_keeps_the_latest_and_of_two_as_late_those_by_its_own_view() -> None:
     more = _input(0, "xyz", view="a"), _input(0, "xy", view="b")
     for view, queues in (("a", (("a", 1),)), ("b", (("b", 0),))):
-        rows = Strategies().allocated([*more, _input(10, how=THROWS, view=view)])
+        rows = allocated([*more, _input(10, how=THROWS, view=view)])
         assert _queues_of("y", rows)[-1] == ("UNCHANGED", queues)
-    rows = Strategies().allocated([more[0], _input(5, "vwxy", view="b"), _input(10, how=THROWS, view="a")])
+    rows = allocated([more[0], _input(5, "vwxy", view="b"), _input(10, how=THROWS, view="a")])
     assert _queues_of("y", rows)[-1] == ("UNCHANGED", ())  # four clients, three queues
 
 
@@ -138,7 +143,7 @@ def test_it_keeps_what_it_had_at_midnight() -> None:
     ]
     previous = shares_at_midnight(owners)
     assert previous == [PreviousShare("y", "T", None, 0, (("b", 7),)), PreviousShare("x", "T", None, 0, (("a", 0),))]
-    assert _queues_of("y", Strategies().allocated([_input(10, how=THROWS)], previous)) == [("UNCHANGED", (("b", 7),))]
+    assert _queues_of("y", allocated([_input(10, how=THROWS)], previous)) == [("UNCHANGED", (("b", 7),))]
 
 
 def test_rows_name_each_owner_and_queues_without_one() -> None:

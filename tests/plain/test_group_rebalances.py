@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import pytest
 
@@ -11,11 +10,12 @@ from jobs.allocation.group.comparison import comparison
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import MemberList
 from jobs.allocation.group.rebalances import of_one_view, rebalances
-from jobs.allocation.group.shares import Allocated, Strategies
+from jobs.allocation.group.shares import Allocated, allocated
 from jobs.settings.consumer_groups import GroupSettings
-from udfs.strategy import Queue
+from udfs.shares import shares_of_group
+from udfs.strategy import Queue, Strategy
 
-AVG = json.dumps({"*": {"name": "AVG"}})
+AVG = (("*", Strategy("AVG")),)
 FOUR = tuple(("a", number) for number in range(4))
 
 
@@ -23,14 +23,14 @@ def _input(
     ids: str, start_ms: int, end_ms: int, *, queues: tuple[Queue, ...] = FOUR, view: str | None = None,
     strategy: str = "AVG", topic: str = "T",
 ) -> Input:  # fmt: skip
-    return Input(topic, view, queues, tuple(ids), 1, start_ms, end_ms, strategies_json=AVG, strategy=strategy)
+    return Input(topic, view, queues, tuple(ids), 1, start_ms, end_ms, strategies=AVG, strategy=strategy)
 
 
 def _triggers(*inputs: Input) -> list[tuple[str, str, str, int, int]]:
     """Trigger, who joined, who left, moved, the fewest moves."""
     return [
         (each.trigger, "".join(each.joined), "".join(each.left), each.moved, each.fewest_moves)
-        for each in rebalances(Strategies().allocated(inputs))
+        for each in rebalances(allocated(inputs))
     ]
 
 
@@ -73,7 +73,7 @@ def test_a_member_that_left_every_list_has_left_whosever_list_counts_then() -> N
         )
     ]
     history = _input("xy", 0, 10), _input("x", 10, 20, view="a"), _input("x", 20, 99)
-    found = rebalances(Strategies().allocated(history), lists)
+    found = rebalances(allocated(history), lists)
     assert [(each.trigger, each.changed_at_ms, each.left) for each in found] == [
         ("VIEW", 10, ("y",)), ("LEFT", 20, ("y",)),
     ]  # fmt: skip
@@ -126,7 +126,7 @@ def test_each_topic_has_a_view_of_its_own() -> None:
 
 def test_each_strategy_over_the_same_day() -> None:
     today = [_input("xy", 0, 30, queues=FOUR[:3]), _input("xyz", 30, 40, queues=FOUR[:3])]
-    of = {row.strategy: row for row in comparison(today, [], None, Strategies())}
+    of = {row.strategy: row for row in comparison(today, [], None, shares_of_group)}
     assert sorted(of) == ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]
     own, circle = of["AVG"], of["AVG_BY_CIRCLE"]
     assert (own.is_own, circle.is_own) == (True, False)
@@ -138,16 +138,16 @@ def test_each_strategy_over_the_same_day() -> None:
 def test_what_stood_at_midnight_counts_as_what_changed_then_and_nothing_else() -> None:
     (row,) = (
         each
-        for each in comparison([_input("xy", 10, 20)], [_input("x", 0, 10)], None, Strategies())
+        for each in comparison([_input("xy", 10, 20)], [_input("x", 0, 10)], None, shares_of_group)
         if each.strategy == "AVG"
     )
     assert (row.rebalances, row.moves, row.imbalance_max) == (1, 2, 0)
-    assert comparison([], [_input("x", 0, 10)], None, Strategies()) == []
+    assert comparison([], [_input("x", 0, 10)], None, shares_of_group) == []
 
 
 def _compared(strategy: str, configured: GroupSettings | None = None) -> dict[str, bool]:
     """Strategies, and whether each is the group's own."""
-    rows = comparison([_input("x", 0, 10, strategy=strategy)], [], configured, Strategies())
+    rows = comparison([_input("x", 0, 10, strategy=strategy)], [], configured, shares_of_group)
     return {row.strategy: row.is_own for row in rows}
 
 
@@ -160,12 +160,12 @@ def test_who_broadcasts_is_left_out_and_what_the_broker_assigns_is_compared_with
 
 def test_a_group_whose_members_strategies_change_is_one_history_of_its_own() -> None:
     """y, which allocates by circle, joins x: what each member does, and all of them by each strategy."""
-    of_y = json.dumps({"*": {"name": "AVG"}, "y": {"name": "AVG_BY_CIRCLE"}})
+    of_y = (*AVG, ("y", Strategy("AVG_BY_CIRCLE")))
     today = [
-        dataclasses.replace(each, strategies_json=of_y)
+        dataclasses.replace(each, strategies=of_y)
         for each in (_input("x", 0, 10), _input("xy", 10, 20, strategy="MIXED"), _input("x", 20, 30))
     ]
-    rows = comparison(today[1:], today[:1], None, Strategies())
+    rows = comparison(today[1:], today[:1], None, shares_of_group)
     assert [(row.strategy, row.is_own, row.rebalances, row.moves) for row in rows[:-1]] == [
         ("MIXED", True, 2, 3), ("AVG", False, 2, 4), ("AVG_BY_CIRCLE", False, 2, 4)
     ]  # fmt: skip
@@ -175,27 +175,27 @@ def test_a_group_whose_members_strategies_change_is_one_history_of_its_own() -> 
 def test_the_groups_own_strategy_is_that_of_its_members() -> None:
     """While there are none, that of all clients: x is the only one that came."""
     nobody = _input("", 0, 10, strategy="MIXED")
-    (own,) = (row for row in comparison([nobody, _input("x", 10, 20)], [], None, Strategies()) if row.is_own)
+    (own,) = (row for row in comparison([nobody, _input("x", 10, 20)], [], None, shares_of_group) if row.is_own)
     assert own.strategy == "AVG"
-    (own,) = (row for row in comparison([nobody], [], None, Strategies()) if row.is_own)
+    (own,) = (row for row in comparison([nobody], [], None, shares_of_group) if row.is_own)
     assert own.strategy == "MIXED"
     one_after_the_other = [_input("x", 0, 10), _input("y", 10, 20, strategy="AVG_BY_CIRCLE")]
-    (own,) = (row for row in comparison(one_after_the_other, [], None, Strategies()) if row.is_own)
+    (own,) = (row for row in comparison(one_after_the_other, [], None, shares_of_group) if row.is_own)
     assert own.strategy == "MIXED"
 
 
 def test_a_group_of_which_some_pop_is_compared_without_its_own_but_for_what_it_retries() -> None:
-    some_pop = json.dumps({"*": {"name": "AVG"}, "y": {"name": "POP:AVG"}})
-    today = [dataclasses.replace(_input("xy", 0, 10, strategy="MIXED", topic=topic), strategies_json=some_pop)
+    some_pop = (*AVG, ("y", Strategy("POP:AVG")))
+    today = [dataclasses.replace(_input("xy", 0, 10, strategy="MIXED", topic=topic), strategies=some_pop)
              for topic in ("T", "%RETRY%g")]  # fmt: skip
-    rows = comparison(today, [], None, Strategies())
+    rows = comparison(today, [], None, shares_of_group)
     assert [(row.topic, row.strategy) for row in rows if row.is_own] == [("%RETRY%g", "MIXED")]
     assert {row.strategy for row in rows if row.topic == "T"} == {"AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"}
 
 
 def test_of_a_group_that_broadcast_for_a_while_the_rest_is_compared() -> None:
     today = [_input("x", 0, 10, strategy="BROADCASTING"), _input("x", 10, 20)]
-    assert {row.strategy for row in comparison(today, [], None, Strategies())} == {
+    assert {row.strategy for row in comparison(today, [], None, shares_of_group)} == {
         "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"
     }  # fmt: skip
 
@@ -205,7 +205,7 @@ def test_a_room_is_near_by_the_patterns_of_brokers_and_of_clients() -> None:
     rooms = GroupSettings(broker_room="^(.)", client_room="^(.)")
     queues = (("a", 0), ("a", 1), ("a", 2), ("b", 0))
     today = [_input("ab", 0, 10, queues=queues)]
-    (nearby,) = (each for each in comparison(today, [], rooms, Strategies()) if each.strategy.startswith("MACHINE"))
+    (nearby,) = (each for each in comparison(today, [], rooms, shares_of_group) if each.strategy.startswith("MACHINE"))
     assert (nearby.strategy, nearby.imbalance_max) == ("MACHINE_ROOM_NEARBY-AVG", 2)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from jobs.allocation.group.observed_clients import ObservedClient
 from jobs.allocation.group.strategy import group_strategy
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
+from udfs.strategy import Strategy
 
 OF_GROUP: dict[str, Any] = {
     "machine_rooms": ("A",), "broker_room": "^(a)", "client_room": "^(b)", "virtual_nodes": 3, "queues": (("a", 1),),
@@ -19,26 +19,24 @@ OF_ONE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _specs(said: GroupSettings, *seen: ObservedClient) -> dict[str, dict[str, Any]]:
-    specs: dict[str, dict[str, Any]] = json.loads(group_strategy(said, list(seen)).strategies_json)
-    return specs
+def _specs(said: GroupSettings, *seen: ObservedClient) -> dict[str, Strategy]:
+    return dict(group_strategy(said, list(seen)).strategies)
 
 
 @pytest.mark.parametrize("key", OF_GROUP)
 def test_a_parameter_of_the_group_applies_to_clients_without_their_own(key: str) -> None:
     own = StrategySettings(**{key: OF_ONE[key]})
     said = GroupSettings(strategy="AVG", clients={"y": own}, **{key: OF_GROUP[key]})
-    of_group, of_one = (json.loads(json.dumps(values[key])) for values in (OF_GROUP, OF_ONE))
     assert _specs(said, ObservedClient("x"), ObservedClient("y")) == {
-        "*": {"name": "AVG", key: of_group},
-        "y": {"name": "AVG", key: of_one},
+        "*": Strategy("AVG", **{key: OF_GROUP[key]}),
+        "y": Strategy("AVG", **{key: OF_ONE[key]}),
     }
 
 
 def test_a_strategy_of_the_settings_wins_over_what_a_consumer_names() -> None:
     named = ObservedClient("x", "AVG", "RUNNING_INFO")
     said = GroupSettings(strategy="AVG_BY_CIRCLE")
-    assert _specs(said, named) == {"*": {"name": "AVG_BY_CIRCLE"}}
+    assert _specs(said, named) == {"*": Strategy("AVG_BY_CIRCLE")}
     assert group_strategy(said, [named]).of_members("x")[:2] == ("AVG_BY_CIRCLE", "SETTINGS")
 
 
@@ -46,10 +44,8 @@ def test_the_version_of_a_member_wins_over_the_snapshots_and_these_over_the_grou
     rooms: dict[str, Any] = {"strategy": "MACHINE_ROOM", "machine_rooms": ("A",), "client_version": "4.7.1"}
     said = GroupSettings(clients={"y": StrategySettings(client_version="5.1.0")}, **rooms)
     specs = _specs(said, ObservedClient("x", client_version="4.9.8"), ObservedClient("y", client_version="4.9.8"))
-    assert {client_id: spec["version"] for client_id, spec in specs.items()} == {
-        "*": "4.7.1", "x": "4.9.8", "y": "5.1.0",
-    }  # fmt: skip
-    spec = {"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"}
+    assert {client_id: spec.version for client_id, spec in specs.items()} == {"*": 40701, "x": 40908, "y": 50100}
+    spec = Strategy("MACHINE_ROOM", machine_rooms=("A",), version=40701)
     assert _specs(GroupSettings(**rooms), ObservedClient("x")) == {"*": spec}
 
 
@@ -57,7 +53,7 @@ def test_the_charset_of_a_member_wins_over_the_groups() -> None:
     own = StrategySettings(client_charset="Big5")
     said = GroupSettings(strategy="CONSISTENT_HASH", client_charset="GBK", clients={"y": own})
     specs = _specs(said, ObservedClient("x"), ObservedClient("y"))
-    assert {client_id: spec["charset"] for client_id, spec in specs.items()} == {"*": "GBK", "y": "Big5"}
+    assert {client_id: spec.charset for client_id, spec in specs.items()} == {"*": "GBK", "y": "Big5"}
 
 
 def test_broadcasting_by_settings() -> None:
@@ -75,6 +71,6 @@ def test_client_rebalance_of_the_settings_wins_over_what_a_consumer_says() -> No
 @pytest.mark.parametrize(("mode", "name"), [("POP", "POP:AVG"), ("PULL", "AVG")])
 def test_the_request_mode_and_the_share_of_a_queue(mode: Any, name: str) -> None:
     said = GroupSettings(client_rebalance=False, request_mode=mode, pop_share_queue_num=7)
-    share = {"pop_share_queue_num": 7} if mode == "POP" else {}
-    assert _specs(said, ObservedClient("x", client_version="5.3.3")) == {"*": {"name": name, **share}}
+    share: dict[str, Any] = {"pop_share_queue_num": 7} if mode == "POP" else {}
+    assert _specs(said, ObservedClient("x", client_version="5.3.3")) == {"*": Strategy(name, **share)}
     assert group_strategy(said, [ObservedClient("x", client_version="5.3.3")]).of_members("x").undetermined is None

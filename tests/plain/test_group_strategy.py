@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -12,15 +11,16 @@ from jobs.allocation.group.observed_clients import Connected, ObservedClient, ob
 from jobs.allocation.group.strategy import MembersStrategy, group_strategy, is_named_before
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from udfs.shares import shares_of_group
+from udfs.strategy import Strategy
 
-AVG, CIRCLE, RING = {"name": "AVG"}, {"name": "AVG_BY_CIRCLE"}, "CONSISTENT_HASH"
+AVG, CIRCLE, RING = Strategy("AVG"), Strategy("AVG_BY_CIRCLE"), "CONSISTENT_HASH"
 QUEUES = [("a", 0), ("a", 1), ("b", 0)]
 
 
-def _of(said: GroupSettings, *seen: ObservedClient) -> tuple[dict[str, Any], str, str, str | None]:
+def _of(said: GroupSettings, *seen: ObservedClient) -> tuple[dict[str, Strategy], str, str, str | None]:
     """All of a group whose members are those that were observed."""
     found = group_strategy(said, list(seen))
-    return json.loads(found.strategies_json), *found.of_members(each.client_id for each in seen)
+    return dict(found.strategies), *found.of_members(each.client_id for each in seen)
 
 
 def _told(client_id: str, strategy: str | None = None, **what: Any) -> ObservedClient:
@@ -32,8 +32,8 @@ def _answer(client_id: str, **what: Any) -> ObservedClient:
     return ObservedClient(client_id, **what)
 
 
-def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]]]:
-    found = shares_of_group(specs, topic, QUEUES, ["x", "y"])
+def _shares(specs: dict[str, Strategy], topic: str) -> dict[str, tuple[str, list[str]]]:
+    found = shares_of_group(specs.items(), topic, QUEUES, ["x", "y"])
     return {
         each.client_id: (each.outcome, [f"{broker_name}{queue_id}" for broker_name, queue_id in each.queues])
         for each in found
@@ -61,7 +61,7 @@ def test_members_that_differ_are_mixed() -> None:
 
 def test_a_strategy_that_only_logs_name() -> None:
     logged = ObservedClient("x", RING, "CLIENT_LOG")
-    assert _of(GroupSettings(), logged) == ({"*": {"name": RING}}, RING, "CLIENT_LOG", None)
+    assert _of(GroupSettings(), logged) == ({"*": Strategy(RING)}, RING, "CLIENT_LOG", None)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_only_the_clients_code_sets_up_is_not_guessed(name: str) -> None:
 def test_settings_configure_the_reported_class() -> None:
     specs, _, source, undetermined = _of(GroupSettings(machine_rooms=("A",)), _told("x", "MACHINE_ROOM"))
     assert (specs, source, undetermined) == (
-        {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["A"]}},
+        {"*": Strategy("MACHINE_ROOM", machine_rooms=("A",))},
         "RUNNING_INFO",
         None,
     )
@@ -90,13 +90,13 @@ def test_each_client_has_the_rules_of_its_own_version() -> None:
     rooms = GroupSettings(strategy="MACHINE_ROOM", machine_rooms=("A",), client_version="4.7.1")
     old, new = ObservedClient("x", client_version="4.7.1"), ObservedClient("y", client_version="5.3.3")
     specs = _of(rooms, old, new)[0]
-    assert {client_id: spec["version"] for client_id, spec in specs.items()} == {"*": "4.7.1", "y": "5.3.3"}
+    assert {client_id: spec.version for client_id, spec in specs.items()} == {"*": 40701, "y": 50303}
 
 
 def test_a_charset_is_of_clients_before_5_0() -> None:
     said = GroupSettings(strategy=RING, client_charset="GBK")
     specs = _of(said, ObservedClient("x", client_version="4.9.8"), ObservedClient("y", client_version="5.0.0"))[0]
-    assert specs == {"*": {"name": RING, "charset": "GBK"}, "y": {"name": RING}}
+    assert specs == {"*": Strategy(RING, charset="GBK"), "y": Strategy(RING)}
 
 
 def test_pop_is_of_the_groups_own_topics() -> None:
@@ -143,7 +143,7 @@ def test_its_own_answer_counts_then_that_of_the_others_then_settings(
 ) -> None:
     """But that settings come first in whether it asks."""
     specs = _of(GroupSettings(**said), _told("x", RING, **own), _told("y", RING, **other))[0]
-    assert specs.get("x", specs["*"])["name"] == (f"BROKER:{RING}" if asks else RING)
+    assert specs.get("x", specs["*"]).name == (f"BROKER:{RING}" if asks else RING)
 
 
 def test_what_is_known_of_a_client_is_put_together() -> None:
@@ -163,13 +163,10 @@ def test_what_is_known_of_a_client_is_put_together() -> None:
     ]
 
 
-def test_the_strategy_of_a_group_is_one_text_and_has_the_first_reason() -> None:
+def test_the_strategy_of_a_group_has_the_first_reason() -> None:
     said = GroupSettings(client_rebalance=False, clients={"y": StrategySettings(strategy="CONFIG", queues=(("a", 0),))})
     found = group_strategy(said, [_told("x", "AVG"), _told("z", "Stickily"), ObservedClient("y")])
     assert found.of_members("xyz").undetermined == "STRATEGY_UNKNOWN"
-    rooms = GroupSettings(machine_rooms=("A",))
-    known = group_strategy(rooms, [_told("x", "MACHINE_ROOM")])
-    assert known.strategies_json == '{"*": {"machine_rooms": ["A"], "name": "MACHINE_ROOM"}}'
 
 
 def test_an_answer_wins_over_a_log_but_for_what_only_the_log_has() -> None:
@@ -201,7 +198,7 @@ def test_one_that_asks_does_not_speak_for_those_that_cannot() -> None:
     said = GroupSettings(request_mode="POP", pop_share_queue_num=-1)
     specs, strategy, _, undetermined = _of(said, new, old)
     assert (strategy, undetermined) == ("MIXED", None)
-    assert {client_id: spec["name"] for client_id, spec in specs.items()} == {"*": "POP:AVG", "y": "AVG"}
+    assert {client_id: spec.name for client_id, spec in specs.items()} == {"*": "POP:AVG", "y": "AVG"}
 
 
 @pytest.mark.parametrize("mode", [None, "PULL", "POP"])
@@ -219,7 +216,7 @@ def test_settings_of_one_client() -> None:
 
 
 def test_broadcasting() -> None:
-    everything = {"*": {"name": "BROADCASTING"}}
+    everything = {"*": Strategy("BROADCASTING")}
     broadcasts = ObservedClient("x", message_model="BROADCASTING")
     assert _of(GroupSettings(), broadcasts) == (everything, "BROADCASTING", "CONNECTION", None)
     assert _of(GroupSettings(message_model="CLUSTERING"), broadcasts)[1] == "AVG"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections import Counter
 from collections.abc import Callable
 
@@ -15,7 +13,7 @@ from udfs.hash_ring import HashRing, ring_hash
 from udfs.pop import pop_allocator
 from udfs.shares import Share, shares, shares_of_group
 from udfs.strategies import allocator, sorted_clients, sorted_queues
-from udfs.strategy import AllocationError, Queue, Strategy, UnknownStrategyError
+from udfs.strategy import AllocationError, Queue, Strategy
 
 QUEUES = [(broker_name, queue_id) for broker_name in ("broker-a", "broker-b") for queue_id in range(4)]
 CLIENTS = ["10.0.0.10@100", "10.0.0.1@100", "10.0.0.2@100"]
@@ -239,24 +237,6 @@ def test_queues_and_clients_sort_as_java_sorts() -> None:
     assert sorted_clients(["\uff5e", "\U0001f680", "a", "a"]) == ["a", "a", "\U0001f680", "\uff5e"]
 
 
-def test_a_strategy_comes_back_from_json() -> None:
-    strategy = Strategy("CONFIG", machine_rooms=("订",), queues=(("a", 1),), charset="GBK", version=40908)
-    assert Strategy.from_json(json.loads(json.dumps(dataclasses.asdict(strategy)))) == strategy
-    assert Strategy.from_json({"name": "AVG", "version": "4.7.1"}).version == 40701
-
-
-def test_a_strategy_needs_a_name() -> None:
-    with pytest.raises(UnknownStrategyError) as thrown:
-        Strategy.from_json({"version": 40908})
-    assert str(thrown.value) == (
-        "strategy {'version': 40908} needs a name and may have machine_rooms, queues, broker_room, client_room,"
-        " virtual_nodes, charset, version, pop_share_queue_num"
-    )
-    full = {each.name: getattr(Strategy("AVG", version=1), each.name) for each in dataclasses.fields(Strategy)}
-    assert Strategy.from_json(full) == Strategy("AVG", version=1)
-    assert Strategy("AVG", version=1).is_before(2)
-
-
 def test_a_client_has_ten_virtual_nodes_by_default() -> None:
     """`AllocateMessageQueueConsistentHash()`."""
     queues = [("broker-a", number) for number in range(100)]
@@ -268,19 +248,6 @@ def test_a_client_has_ten_virtual_nodes_by_default() -> None:
 def test_a_room_within_a_room() -> None:
     nested = Strategy("MACHINE_ROOM_NEARBY-MACHINE_ROOM_NEARBY-AVG")
     assert held(nested, ROOM_QUEUES[:2], ["IDC1-x", "IDC1-y"]) == {"IDC1-x": "a0", "IDC1-y": "a1"}
-
-
-@pytest.mark.parametrize("name", ["", "avg", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-X", "POP:CONFIG"])
-def test_an_unknown_name_is_answered_with_the_known_ones(name: str) -> None:
-    with pytest.raises(UnknownStrategyError, match=r"known are AVG, AVG_BY_CIRCLE, .*POP:AVG"):
-        Strategy(name)
-
-
-def test_an_unknown_attribute_and_a_client_without_strategy() -> None:
-    with pytest.raises(UnknownStrategyError, match="virtual_nodes"):
-        Strategy.from_json({"name": "AVG", "nodes": 1})
-    with pytest.raises(UnknownStrategyError, match="'x' has no strategy"):
-        shares({"y": Strategy("AVG")}, "T", QUEUES, ["x"])
 
 
 @pytest.mark.parametrize(
@@ -330,14 +297,14 @@ def refused(call: Callable[[], object]) -> str:
 
 @pytest.mark.parametrize("name", ["CONFIG", "MACHINE_ROOM_NEARBY-CONFIG"])
 def test_a_configured_queue_is_none_of_a_retry_topic(name: str) -> None:
-    given = {"*": {"name": name, "queues": [["a", 0]]}}
-    assert shares_of_group(given, "T", [("a", 0)], ["x"]) == [Share("x", "RESULT", None, (("a", 0),))]
-    assert shares_of_group(given, "%RETRY%G", [("a", 0)], ["x"]) == [Share("x", "RESULT", None, ())]
+    given = [("*", Strategy(name, queues=(("a", 0),)))]
+    assert shares_of_group(given, "T", [("a", 0)], ["x"]) == (Share("x", "RESULT", None, (("a", 0),)),)
+    assert shares_of_group(given, "%RETRY%G", [("a", 0)], ["x"]) == (Share("x", "RESULT", None, ()),)
 
 
 def test_a_retry_topic_is_pulled_from() -> None:
-    given = {"*": {"name": "POP:AVG", "pop_share_queue_num": -1}}
-    assert shares_of_group(given, "%RETRY%G", [("a", 0)], ["x"]) == [Share("x", "RESULT", None, (("a", 0),))]
+    given = [("*", Strategy("POP:AVG", pop_share_queue_num=-1))]
+    assert shares_of_group(given, "%RETRY%G", [("a", 0)], ["x"]) == (Share("x", "RESULT", None, (("a", 0),)),)
 
 
 def test_what_a_broker_hands_out_by_its_share_number_and_what_it_lacks() -> None:
@@ -352,12 +319,10 @@ def test_what_a_broker_hands_out_by_its_share_number_and_what_it_lacks() -> None
     assert lacking == Share("x", "UNCHANGED", "QueryAssignmentProcessor: unsupported strategy", ())
 
 
-def test_pop_and_own_strategies_travel_as_json_through_the_same_path() -> None:
-    popped = json.loads('{"*": {"name": "POP:AVG", "pop_share_queue_num": -1}}')
-    assert shares_of_group(popped, "T", [("a", 0)], ["x"])[0].queues == (("a", -1),)
-    rooms = {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["IDC2"], "version": "4.7.1"}}
+def test_the_queues_are_sorted_before_the_block_is_taken_from_all_of_them() -> None:
+    rooms = [("*", Strategy("MACHINE_ROOM", machine_rooms=("IDC2",), version=40701))]
     found = shares_of_group(rooms, "T", [("IDC2@b", 0), ("IDC1@a", 0)], ["x"])
-    assert found[0].queues == (("IDC1@a", 0),)  # sorted, then the block from all queues
+    assert found[0].queues == (("IDC1@a", 0),)
 
 
 INPUTS = (
@@ -382,7 +347,7 @@ RING = ["a0 a1 a2 b1 b2", "b0", "a3 b3"]
 def test_the_ring_hashes_the_topic_too() -> None:
     of = [allocate(Strategy("CONSISTENT_HASH"), "T", client_id, QUEUES, CLIENTS) for client_id in CLIENTS]
     assert [" ".join(f"{name[-1]}{queue_id}" for name, queue_id in queues or ()) for queues in of] == RING
-    of_group = shares_of_group({"*": {"name": "CONSISTENT_HASH"}}, "T", QUEUES[::-1], CLIENTS[::-1])
+    of_group = shares_of_group([("*", Strategy("CONSISTENT_HASH"))], "T", QUEUES[::-1], CLIENTS[::-1])
     assert [list(share.queues) for share in of_group] == of
 
 

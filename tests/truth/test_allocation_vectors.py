@@ -131,12 +131,14 @@ def test_a_whole_group_is_shared_out_as_its_clients_are_one_by_one(file: Path) -
 
 def strategy_of(vector: dict[str, Any]) -> Strategy:
     """The strategy as a site's settings would carry it."""
-    names = {
-        "consumeridcs": "machine_rooms",
-        "messageQueueList": "queues",
-        "virtualNodeCnt": "virtual_nodes",
-        "charset": "charset",
-        "popShareQueueNum": "pop_share_queue_num",
-    }
-    values = {names[key]: value for key, value in vector["params"].items() if key in names}
-    return Strategy.from_json({"name": vector["strategy"], "version": vector["version"], **values})
+    given = vector["params"]
+    rooms, queues = given.get("consumeridcs"), given.get("messageQueueList")
+    return Strategy(
+        vector["strategy"],
+        machine_rooms=None if rooms is None else tuple(rooms),
+        queues=None if queues is None else tuple((broker_name, queue_id) for broker_name, queue_id in queues),
+        virtual_nodes=given.get("virtualNodeCnt", 10),
+        version=number(vector["version"]),
+        charset=given.get("charset", "UTF-8"),
+        pop_share_queue_num=given.get("popShareQueueNum", -1),
+    )

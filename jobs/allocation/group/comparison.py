@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.rebalances import Rebalance, rebalances
-from jobs.allocation.group.shares import Allocated, PreviousShare, Strategies
+from jobs.allocation.group.shares import Allocated, PreviousShare, SharesOf, allocated
 from jobs.intervals.of_lists import grouped
 from jobs.settings.consumer_groups import GroupSettings
 from udfs.moves import broker_skew, imbalance
 from udfs.shares import EVERYONE
-from udfs.strategy import BY_BROKER, POP
+from udfs.strategy import BY_BROKER, POP, Strategy
 
+_NEARBY = "MACHINE_ROOM_NEARBY-AVG"
 _EVERYWHERE = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 
 
@@ -40,7 +40,7 @@ def comparison(
     today: Iterable[Input],
     before: Iterable[Input],
     configured: GroupSettings | None,
-    strategies: Strategies,
+    shares_of: SharesOf,
     previous: Sequence[PreviousShare] = (),
 ) -> list[Compared]:
     """The same history under each strategy.
@@ -53,7 +53,7 @@ def comparison(
         today: the day's inputs, of one view only.
         before: inputs at 00:00, of one view only; only changes from them count.
         configured: rooms and virtual nodes of the group.
-        strategies: cache of computed shares.
+        shares_of: as `allocated` takes it.
         previous: shares at 00:00 under the group's own strategy.
     """
     candidates, at_midnight = _candidates(configured or GroupSettings()), _by_topic(before)
@@ -62,16 +62,15 @@ def comparison(
         earlier, own = at_midnight.get(topic, []), _own_strategy(inputs)
         as_they_are = [*earlier, *inputs]
         histories = {} if any(_is_left_to_the_broker(interval) for interval in inputs) else {own: as_they_are}
-        for name, strategies_json in candidates.items():
+        for name, strategy in candidates.items():
             if name != own:
                 histories[name] = [
-                    dataclasses.replace(interval, strategy=name, strategies_json=strategies_json)
+                    dataclasses.replace(interval, strategy=name, strategies=((EVERYONE, strategy),))
                     for interval in as_they_are
                 ]
         for name, history in histories.items():
-            allocated = strategies.allocated(history, previous if name == own else ())
-            of_day = allocated[len(earlier) :]
-            compared.append(_compared(topic, name, of_day, rebalances(allocated), is_own=name == own))
+            shared = allocated(history, previous if name == own else (), shares_of)
+            compared.append(_compared(topic, name, shared[len(earlier) :], rebalances(shared), is_own=name == own))
     return compared
 
 
@@ -94,8 +93,8 @@ def _is_left_to_the_broker(of: Input) -> bool:
     """Whether the broker assigns queues to all members, or some members pop; nobody pops from a retry topic."""
     if of.strategy != "MIXED":
         return of.strategy.startswith((POP, BY_BROKER))
-    strategies = json.loads(of.strategies_json)
-    names = (strategies.get(client_id, strategies[EVERYONE])["name"] for client_id in of.client_ids)
+    strategies = dict(of.strategies)
+    names = (strategies.get(client_id, strategies[EVERYONE]).name for client_id in of.client_ids)
     return not of.is_of_retries and any(name.startswith(POP) for name in names)
 
 
@@ -117,15 +116,15 @@ def _compared(
     )
 
 
-def _candidates(configured: GroupSettings) -> dict[str, str]:
-    """Strategies to compare, by name, as JSON in which all clients use the strategy."""
-    specs: dict[str, dict[str, Any]] = {name: {"name": name} for name in _EVERYWHERE}
+def _candidates(configured: GroupSettings) -> dict[str, Strategy]:
+    """Strategies to compare, by name."""
+    candidates = {name: Strategy(name) for name in _EVERYWHERE}
     if configured.virtual_nodes is not None:
-        specs["CONSISTENT_HASH"]["virtual_nodes"] = configured.virtual_nodes
+        candidates["CONSISTENT_HASH"] = Strategy("CONSISTENT_HASH", virtual_nodes=configured.virtual_nodes)
     if configured.machine_rooms is not None:
-        specs["MACHINE_ROOM"] = {"name": "MACHINE_ROOM", "machine_rooms": list(configured.machine_rooms)}
+        candidates["MACHINE_ROOM"] = Strategy("MACHINE_ROOM", machine_rooms=configured.machine_rooms)
     rooms = {"broker_room": configured.broker_room, "client_room": configured.client_room}
-    patterns = {name: pattern for name, pattern in rooms.items() if pattern is not None}
+    patterns: dict[str, Any] = {name: pattern for name, pattern in rooms.items() if pattern is not None}
     if patterns:
-        specs["MACHINE_ROOM_NEARBY-AVG"] = {"name": "MACHINE_ROOM_NEARBY-AVG", **patterns}
-    return {name: json.dumps({"*": spec}) for name, spec in specs.items()}
+        candidates[_NEARBY] = Strategy(_NEARBY, **patterns)
+    return candidates

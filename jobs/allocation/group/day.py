@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from jobs.allocation.group.before_midnight import allocated_before, inputs_before, lists_before
 from jobs.allocation.group.causes import causes
@@ -22,11 +23,12 @@ from jobs.allocation.group.observed_clients import observed_clients
 from jobs.allocation.group.ownership import holdings, sights
 from jobs.allocation.group.rebalances import Rebalance, of_one_view, rebalances
 from jobs.allocation.group.sentence import event_sentence, sentence
-from jobs.allocation.group.shares import Strategies, shares_at_midnight
+from jobs.allocation.group.shares import allocated, shares_at_midnight
 from jobs.allocation.group.strategy import group_strategy, is_named_before
 from jobs.intervals.of_lists import joined
 from jobs.settings.consumer_groups import GroupSettings
 from jobs.tables.day import Day
+from udfs.shares import shares_of_group
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ def group_day(
     strategy = group_strategy(*of_clients) if is_known else None
     member_lists = [member_list for member_list in facts.member_lists if member_list.end_ms > member_list.start_ms]
     all_inputs = inputs(facts.topics, member_lists, strategy)
-    strategies, previous = Strategies(), shares_at_midnight(facts.owners_before)
-    allocated = strategies.allocated((interval for interval in all_inputs if interval.undetermined is None), previous)
-    should_own = expected(allocated)
+    shares_of, previous = cache(shares_of_group), shares_at_midnight(facts.owners_before)
+    shared = allocated((interval for interval in all_inputs if interval.undetermined is None), previous, shares_of)
+    should_own = expected(shared)
     at_00 = lists_before(facts.members_before, day)
     at_midnight = allocated_before(inputs_before(facts.topics, at_00, facts.owners_before, strategy, day), previous)
     is_awaited = configured is not None or any(member_list.client_ids for member_list in at_00)
@@ -70,13 +72,13 @@ def group_day(
     in_sight = sights(answered, facts.lifetimes, member_lists)
     flapping = flaps(facts.member_lists)
     acting = causes(facts, all_inputs, in_sight, flapping, day, max_staleness_ms)
-    today, before = of_one_view(allocated), of_one_view(at_midnight)
+    today, before = of_one_view(shared), of_one_view(at_midnight)
     moves = rebalances([*before, *today], [*at_00, *member_lists])
     events, findings = with_events(
         joined_changes(changes(facts, day)),
         [
             *explained(differences(should_own, owned, in_sight, day), acting),
-            *of_allocation(should_own, allocated),
+            *of_allocation(should_own, shared),
             *of_members(member_lists, facts.unheard, is_awaited=is_awaited),
             *of_group(member_lists, all_inputs, strategy, flapping, facts.languages, day, max_staleness_ms),
             *of_topics(facts.topics, day, max_staleness_ms),
@@ -95,6 +97,6 @@ def group_day(
         group_events=[replace(event, sentence=event_sentence(consumer_group, event)) for event in events],
         rebalances=moves,
         strategy_comparison=comparison(
-            [row.input for row in today], [row.input for row in before], configured, strategies, previous
+            [row.input for row in today], [row.input for row in before], configured, shares_of, previous
         ),
     )

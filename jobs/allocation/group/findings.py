@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -81,11 +80,7 @@ def _is_left_out(of: Input, broker_name: str) -> bool:
     if not of.strategy.endswith("MACHINE_ROOM"):
         return False
     room = _IN_A_ROOM.search(broker_name)
-    rooms = {
-        machine_room
-        for spec in json.loads(of.strategies_json).values()
-        for machine_room in spec.get("machine_rooms") or ()
-    }
+    rooms = {machine_room for _, strategy in of.strategies for machine_room in strategy.machine_rooms or ()}
     return room is None or room.group(1) not in rooms
 
 

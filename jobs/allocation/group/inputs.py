@@ -10,7 +10,7 @@ from jobs.allocation.group.known import MemberList, Route, RoutedBroker, Topic
 from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import covered_parts, grouped, touching
 from jobs.kinds import GroupCause
-from udfs.strategy import POP, RETRY_TOPIC, Queue
+from udfs.strategy import POP, RETRY_TOPIC, Queue, Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Input:
         views: number of different member lists.
         start_ms: start.
         end_ms: end, exclusive.
-        strategies_json: how each client of the group allocates, as `udfs.shares` takes it.
+        strategies: how each client of the group allocates, as `udfs.shares` takes it.
         strategy: strategy of these members; MIXED when they differ.
         strategy_source: where the strategy comes from.
         undetermined: why the owners cannot be computed, or None.
@@ -38,7 +38,7 @@ class Input:
     views: int
     start_ms: int
     end_ms: int
-    strategies_json: str = ""
+    strategies: tuple[tuple[str, Strategy], ...] = ()
     strategy: str = ""
     strategy_source: str = ""
     undetermined: str | None = None
@@ -124,7 +124,7 @@ def _allocating(interval: Input, strategy: GroupStrategy) -> Input:
         undetermined = None if undetermined == GroupCause.REQUEST_MODE_UNKNOWN else undetermined
     return dataclasses.replace(
         interval,
-        strategies_json=strategy.strategies_json,
+        strategies=strategy.strategies,
         strategy=name,
         strategy_source=source,
         undetermined=undetermined,

@@ -1,12 +1,11 @@
-"""Queues of each client by the strategies, computed once per distinct input."""
+"""Queues of each client by the strategies."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import OwnerBefore
@@ -14,6 +13,8 @@ from jobs.intervals.of_lists import grouped
 from udfs.moves import owners_of
 from udfs.shares import UNCHANGED, Share, shares_of_group
 from udfs.strategy import Queue
+
+SharesOf = Callable[..., tuple[Share, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,36 +56,24 @@ class PreviousShare:
     queues: tuple[Queue, ...]
 
 
-class Strategies:
-    """Computes shares, cached by input."""
+def allocated(
+    inputs: Iterable[Input], before: Sequence[PreviousShare] = (), shares_of: SharesOf = shares_of_group
+) -> list[Allocated]:
+    """Each input with its shares; a client whose strategy throws keeps its queues of the topic.
 
-    def __init__(self) -> None:
-        self._shares = cache(_shares)
-
-    def allocated(self, inputs: Iterable[Input], before: Sequence[PreviousShare] = ()) -> list[Allocated]:
-        """Each input with its shares; a client whose strategy throws keeps its queues of the topic.
-
-        Args:
-            inputs: inputs with computable owners.
-            before: shares at 00:00.
-        """
-        rows = [
-            Allocated(
-                interval, self._shares(interval.strategies_json, interval.topic, interval.queues, interval.client_ids)
-            )
-            for interval in inputs
-        ]
-        if not any(row.fails for row in rows):
-            return rows
-        previous = grouped((*before, *_previous_shares(rows)), lambda share: (share.client_id, share.topic))
-        return [Allocated(row.input, tuple(_with_kept_queues(row, previous))) for row in rows]
-
-
-def _shares(
-    strategies_json: str, topic: str, queues: tuple[Queue, ...], client_ids: tuple[str, ...]
-) -> tuple[Share, ...]:
-    """Shares of the distinct clients."""
-    return tuple(shares_of_group(json.loads(strategies_json), topic, queues, client_ids))
+    Args:
+        inputs: inputs with computable owners.
+        before: shares at 00:00.
+        shares_of: `shares_of_group`, or it with a cache.
+    """
+    rows = [
+        Allocated(interval, shares_of(interval.strategies, interval.topic, interval.queues, interval.client_ids))
+        for interval in inputs
+    ]
+    if not any(row.fails for row in rows):
+        return rows
+    previous = grouped((*before, *_previous_shares(rows)), lambda share: (share.client_id, share.topic))
+    return [Allocated(row.input, tuple(_with_kept_queues(row, previous))) for row in rows]
 
 
 def _with_kept_queues(row: Allocated, previous: Mapping[tuple[str, str], Sequence[PreviousShare]]) -> Iterator[Share]:

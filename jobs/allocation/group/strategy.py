@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,8 @@ from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from jobs.tables.queue_allocation import SOURCES
 from udfs.plain_version import plain_version_number
 from udfs.releases import since
-from udfs.strategy import BY_BROKER, NEARBY, OF_BROKERS, OF_CLIENTS, POP
+from udfs.shares import EVERYONE
+from udfs.strategy import BY_BROKER, NEARBY, OF_BROKERS, OF_CLIENTS, POP, Strategy
 
 _ASSUMED = "AVG"
 _PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
@@ -27,9 +27,9 @@ _UNDETERMINED = (*NO_STRATEGY, GroupCause.STRATEGY_UNKNOWN, GroupCause.REQUEST_M
 
 @dataclass(frozen=True)
 class ClientStrategy:
-    """How one client allocates: `spec` for `udfs.strategy`, its source, and why queues cannot be computed, if so."""
+    """How one client allocates, where that comes from, and why queues cannot be computed, if so."""
 
-    spec: dict[str, Any]
+    strategy: Strategy
     source: str
     undetermined: str | None = None
 
@@ -61,12 +61,10 @@ class GroupStrategy:
     of_clients: Mapping[str, ClientStrategy]
 
     @cached_property
-    def strategies_json(self) -> str:
+    def strategies(self) -> tuple[tuple[str, Strategy], ...]:
         """How each client allocates, as `udfs.shares` takes it; `*` = all others."""
-        others = {
-            client_id: client.spec for client_id, client in self.of_clients.items() if client.spec != self.default.spec
-        }
-        return json.dumps({"*": self.default.spec, **others}, sort_keys=True)
+        others = ((client_id, client.strategy) for client_id, client in self.of_clients.items())
+        return (EVERYONE, self.default.strategy), *(pair for pair in others if pair[1] != self.default.strategy)
 
     def of_members(self, client_ids: Iterable[str]) -> MembersStrategy:
         """How these members allocate; without members, how all known clients would.
@@ -76,7 +74,7 @@ class GroupStrategy:
         """
         members = [self.of_clients.get(client_id, self.default) for client_id in dict.fromkeys(client_ids)]
         used = members or [self.default, *self.of_clients.values()]
-        names = {member.spec["name"] for member in used}
+        names = {member.strategy.name for member in used}
         return MembersStrategy(
             names.pop() if len(names) == 1 else "MIXED",
             min((member.source for member in used), key=SOURCES.index),
@@ -142,19 +140,20 @@ def _how(
     own: StrategySettings, configured: GroupSettings, observed: ObservedClient, common: ObservedClient
 ) -> ClientStrategy:
     if _first(configured.message_model, observed.message_model, common.message_model) == "BROADCASTING":
-        return ClientStrategy({"name": "BROADCASTING"}, "SETTINGS" if configured.message_model else "CONNECTION")
-    spec, source = _spec(own, configured, observed, common)
-    name = spec["name"]
-    is_set_up = source == "SETTINGS" or all(parameter in spec for parameter in _needed(name))
+        return ClientStrategy(Strategy("BROADCASTING"), "SETTINGS" if configured.message_model else "CONNECTION")
+    given, source = _given(own, configured, observed, common)
+    name, strategy = given["name"], Strategy(**given)
+    is_set_up = source == "SETTINGS" or all(parameter in given for parameter in _needed(name))
     if name.removeprefix(NEARBY) not in OF_CLIENTS or not is_set_up:
-        return ClientStrategy(spec, source, GroupCause.STRATEGY_UNKNOWN)
+        return ClientStrategy(strategy, source, GroupCause.STRATEGY_UNKNOWN)
     if not _asks_the_broker(configured, observed, common):
-        return ClientStrategy(spec, source)
+        return ClientStrategy(strategy, source)
     if name not in OF_BROKERS:
-        return ClientStrategy({"name": f"{BY_BROKER}{name}"}, source)
-    if configured.request_mode == "POP":
-        return ClientStrategy({"name": f"{POP}{name}", "pop_share_queue_num": configured.pop_share_queue_num}, source)
-    return ClientStrategy(spec, source, None if configured.request_mode else GroupCause.REQUEST_MODE_UNKNOWN)
+        return ClientStrategy(Strategy(f"{BY_BROKER}{name}"), source)
+    if configured.pop_share_queue_num is not None and configured.request_mode == "POP":
+        popped = Strategy(f"{POP}{name}", pop_share_queue_num=configured.pop_share_queue_num)
+        return ClientStrategy(popped, source)
+    return ClientStrategy(strategy, source, None if configured.request_mode else GroupCause.REQUEST_MODE_UNKNOWN)
 
 
 def _needed(name: str) -> tuple[str, ...]:
@@ -173,24 +172,25 @@ def _asks_the_broker(configured: GroupSettings, observed: ObservedClient, common
     return _first(configured.client_rebalance, observed.client_rebalance, common.client_rebalance) is False
 
 
-def _spec(own: StrategySettings, configured: GroupSettings, *observed: ObservedClient) -> tuple[dict[str, Any], str]:
+def _given(own: StrategySettings, configured: GroupSettings, *observed: ObservedClient) -> tuple[dict[str, Any], str]:
+    """Attributes of the client's `Strategy` that are known, and the source of its name."""
     name, source = own.strategy or configured.strategy, "SETTINGS"
     if name is None:
         client = next((client for client in observed if client.strategy), None)
         name, source = (client.strategy, client.strategy_source or "RUNNING_INFO") if client else (_ASSUMED, "ASSUMED")
-    spec: dict[str, Any] = {"name": name}
+    given: dict[str, Any] = {"name": name}
     for key in _PARAMETERS:
-        value = getattr(own, key)
-        value = getattr(configured, key) if value is None else value
+        value = _first(getattr(own, key), getattr(configured, key))
         if value is not None:
-            spec[key] = value
+            given[key] = value
     version = _first(own.client_version, *(client.client_version for client in observed), configured.client_version)
+    number = plain_version_number(version or "")
+    if name == "MACHINE_ROOM":  # other strategies are the same in every version
+        given["version"] = number
     charset = _first(own.client_charset, configured.client_charset)
-    if version is not None and name == "MACHINE_ROOM":  # other strategies are the same in every version
-        spec["version"] = version
-    if charset is not None and plain_version_number(version or "") < since("ring_hashes_utf8"):
-        spec["charset"] = charset
-    return spec, source
+    if charset is not None and number < since("ring_hashes_utf8"):
+        given["charset"] = charset
+    return given, source
 
 
 def _first(*values: Any) -> Any:
