@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -21,75 +21,59 @@ from jobs.allocation.group_days import group_days, rows_of
 from jobs.allocation.group_facts import group_facts
 from jobs.allocation.group_topics import group_topics, subscriptions, with_routes
 from jobs.allocation.member_lists import member_lists, unheard
-from jobs.allocation.process_logs import process_logs, silences_of_clients, walked_logs
+from jobs.allocation.process_logs import facts_of_logs, walked_logs
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.settings.model import Settings
+from jobs.sources.client_log import CLIENT_LOGS
 from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.running_info import latest_answers, running_info
+from jobs.sources.snapshots import CONSUMERS, ROUTES, RUNNING_INFO
 from jobs.sources.topic_route import route_answers
 from jobs.spark.materialize import Materialize
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     GROUP_EVENTS,
+    GROUP_MEMBERS,
     QUEUE_ALLOCATION,
     QUEUE_OWNERSHIP,
     REBALANCES,
     STRATEGY_COMPARISON,
+    TOPIC_QUEUES,
     Table,
 )
 from jobs.tables.day import Day
 from jobs.tables.partition import with_partition_columns
 
 
-@dataclass(frozen=True)
-class Opening:
-    """State at 00:00, from the day before's tables; no rows when that day is not in the lake.
-
-    Attributes:
-        topic_queues: rows that reach 24:00.
-        group_members: rows that reach 24:00.
-        queue_allocation: rows that reach 24:00.
-        queue_ownership: rows that reach 24:00.
-    """
-
-    topic_queues: DataFrame
-    group_members: DataFrame
-    queue_allocation: DataFrame
-    queue_ownership: DataFrame
-
-
-@dataclass(frozen=True)
-class Snapshots:
-    """One frame per input: the day's published lines."""
-
-    consumers: DataFrame
-    routes: DataFrame
-    running_info: DataFrame
-    client_logs: DataFrame
-
-
 def allocation(
-    snapshots: Snapshots, opening: Opening, day: Day, settings: Settings, materialize: Materialize
+    lines: Mapping[str, DataFrame],
+    opening: Mapping[str, DataFrame],
+    day: Day,
+    settings: Settings,
+    materialize: Materialize,
 ) -> dict[str, DataFrame]:
     """Each table of one day, by its name; the partition columns included.
 
     Args:
-        snapshots: the day's lines.
-        opening: state at 00:00; empty frames when the day before is not in the lake.
+        lines: the day's published lines, by input.
+        opening: state at 00:00: rows of the day before that reach 24:00, by table; none when it is not in the lake.
         day: the day and cluster.
         settings: groups' strategies, staleness.
         materialize: writes a frame that several tables read.
     """
     stale_ms = settings.max_staleness_ms
-    before = carried_routes(opening.topic_queues)
-    routes = topic_routes(route_answers(snapshots.routes), day, before, stale_ms)
-    answers_on_members = member_answers(snapshots.consumers)
-    members = member_lists(answers_on_members, day, opening.group_members, stale_ms)
-    connected = connections(snapshots.consumers)
-    answers = running_info(snapshots.running_info)
+    before = carried_routes(opening[TOPIC_QUEUES.name])
+    members_before, allocated, owned = (
+        opening[table.name] for table in (GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP)
+    )
+    routes = topic_routes(route_answers(lines[ROUTES.name]), day, before, stale_ms)
+    answers_on_members = member_answers(lines[CONSUMERS.name])
+    members = member_lists(answers_on_members, day, members_before, stale_ms)
+    connected = connections(lines[CONSUMERS.name])
+    answers = running_info(lines[RUNNING_INFO.name])
     subscribed = subscriptions(connected, answers_on_members, settings.groups)
-    topics = group_topics(subscribed, opening.queue_allocation, day, stale_ms)
-    logs = process_logs(materialize(PROCESS_LOGS, walked_logs(snapshots.client_logs, opening.queue_ownership, day)))
+    topics = group_topics(subscribed, allocated, day, stale_ms)
+    of_logs = materialize(PROCESS_LOGS, walked_logs(lines[CLIENT_LOGS], owned, day))
     facts = group_facts(
         {
             "member_lists": members.drop("unanswered"),
@@ -97,20 +81,17 @@ def allocation(
             "topics": with_routes(topics, routes, before),
             "connected": connected_clients(connected),
             "running": latest_answers(answers),
-            "logged": logged_strategies(snapshots.client_logs),
+            "logged": logged_strategies(lines[CLIENT_LOGS]),
             "languages": mixed_languages(connected),
             "subscribed": subscribed_topics(answers, day, stale_ms),
-            "answered": process_queues(answers, opening.queue_ownership, day, stale_ms),
+            "answered": process_queues(answers, owned, day, stale_ms),
             "answer_gaps": usual_gaps(answers),
-            "lifetimes": logs.lifetimes.drop("process"),
-            "logged_holdings": logs.holdings,
-            "refusals": logs.refused,
-            "silences": silences_of_clients(logs),
-            "owners_before": opening.queue_allocation.select(
+            **facts_of_logs(of_logs),
+            "owners_before": allocated.select(
                 *("consumer_group", "topic", "view_broker_name", "broker_name", "queue_id", "client_id"),
                 *("strategy", "strategy_source"),
             ),
-            "members_before": opening.group_members.select("consumer_group", "broker_name", "client_ids"),
+            "members_before": members_before.select("consumer_group", "broker_name", "client_ids"),
         }
     )
     days = materialize(GROUP_DAYS, group_days(facts, day, settings))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -23,26 +22,6 @@ _OWNED = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
 _OF_EVENTS = ("file", "split", "row", "said_client_id", "event", *_OWNED, "client_id", "instance", "allocated")
 _ORDER = ("at_ms", "file", "split", "row")
 _AT_MIDNIGHT = "AT_MIDNIGHT"
-
-
-@dataclass(frozen=True)
-class ProcessLogs:
-    """What the logs of all processes show.
-
-    Attributes:
-        lifetimes: one life of a consumer whose client is known: `process`, `consumer_group`, `client_id`,
-            `lived_from_ms` (null = before the log's first line), `lived_until_ms`, `ended` (gone after it).
-        holdings: one time that a client owned a queue: `process`, `consumer_group`, `topic`, `broker_name`,
-            `queue_id`, `popped`, `client_id`, `start_ms`, `end_ms`.
-        refused: `consumer_group`, `topic`, `broker_name`, `queue_id`, `at_ms`, `event` (LOCK_FAILED, OFFSET_UNKNOWN):
-            queues that a client could not take; DROPPED: one that it gave up to set its offset.
-        silences: one time without one line: `process`, `silent_from_ms`, `silent_until_ms`; short ones too.
-    """
-
-    lifetimes: DataFrame
-    holdings: DataFrame
-    refused: DataFrame
-    silences: DataFrame
 
 
 def walked_logs(log_lines: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
@@ -80,36 +59,34 @@ def _carried(at_midnight: DataFrame, lines: DataFrame) -> DataFrame:
     return named.withColumn("process", F.coalesce(F.get("logs", F.lit(0)), "process")).drop("logs")
 
 
-def process_logs(rows: DataFrame) -> ProcessLogs:
-    """The rows of PROCESS_LOGS by their kind."""
+def facts_of_logs(rows: DataFrame) -> dict[str, DataFrame]:
+    """The rows of PROCESS_LOGS as facts of groups, by attribute of `group.known.GroupFacts`.
+
+    A client's silences are those of its log within one of its lives, each once: between two lives there was no process
+    that could stand still.
+    """
 
     def of_kind(kind: str, *columns: Column | str) -> DataFrame:
         return rows.where(F.col("kind") == kind).select(*columns)
 
     start, end = F.col("start_ms"), F.col("end_ms")
-    return ProcessLogs(
-        lifetimes=of_kind(
-            "LIFETIME",
-            *("process", "consumer_group", "client_id"),
-            *(start.alias("lived_from_ms"), end.alias("lived_until_ms"), "ended"),
-        ),
-        holdings=of_kind("HOLDING", "process", *_OWNED, "client_id", "start_ms", "end_ms"),
-        refused=of_kind("REFUSAL", *_OWNED[:4], start.alias("at_ms"), "event"),
-        silences=of_kind("SILENCE", "process", start.alias("silent_from_ms"), end.alias("silent_until_ms")),
+    lives = of_kind(
+        "LIFETIME",
+        *("process", "consumer_group", "client_id"),
+        *(start.alias("lived_from_ms"), end.alias("lived_until_ms"), "ended"),
     )
-
-
-def silences_of_clients(logs: ProcessLogs) -> DataFrame:
-    """Times without one line of a client's log within one of its lives, short ones too, each once.
-
-    Between two lives there was no process that could stand still.
-
-    Columns: `consumer_group`, `client_id`, `silent_from_ms`, `silent_until_ms`.
-    """
     lived_from = F.coalesce("lived_from_ms", F.lit(0))
     is_alive = (F.col("silent_until_ms") > lived_from) & (F.col("silent_from_ms") < F.col("lived_until_ms"))
-    silent = logs.silences.join(logs.lifetimes, "process").where(is_alive)
-    return silent.select("consumer_group", "client_id", "silent_from_ms", "silent_until_ms").distinct()
+    silences = of_kind("SILENCE", "process", start.alias("silent_from_ms"), end.alias("silent_until_ms"))
+    return {
+        "lifetimes": lives.drop("process"),
+        "logged_holdings": of_kind("HOLDING", "process", *_OWNED, "client_id", "start_ms", "end_ms"),
+        "refusals": of_kind("REFUSAL", *_OWNED[:4], start.alias("at_ms"), "event"),
+        "silences": silences.join(lives, "process")
+        .where(is_alive)
+        .select("consumer_group", "client_id", "silent_from_ms", "silent_until_ms")
+        .distinct(),
+    }
 
 
 def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iterator[dict[str, Any]]:

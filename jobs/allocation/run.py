@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
-from jobs.allocation.job import Opening, Snapshots, allocation
-from jobs.runs import flow
+from jobs.allocation.job import allocation
 from jobs.runs.context import RunContext
-from jobs.runs.flow import Flow
+from jobs.runs.flow import Flow, Opening
 from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.runs.run import Run, RunResult
 from jobs.runs.run_log import ALLOCATION
@@ -26,7 +25,11 @@ from jobs.tables.day import Day
 from jobs.text.progress import Progress
 
 _TABLES = FLOW_TABLES["allocation"]
-_INPUTS = (*(kind.name for kind in KINDS), CLIENT_LOGS)
+_SCHEMAS: dict[str, StructType | str] = {
+    **{kind.name: StructType([StructField("captured_at_ms", LongType()), *kind.fields]) for kind in KINDS},
+    CLIENT_LOGS: SCHEMA,
+}
+"""Columns of each input's published lines."""
 
 
 def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
@@ -41,27 +44,22 @@ def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: 
     return run_flow(ALLOCATION_FLOW, spark, settings, run, progress)
 
 
-def _derive(context: RunContext, day: Day, opening: flow.Opening, staged: Staged | None) -> Mapping[str, DataFrame]:
+def _derive(context: RunContext, day: Day, opening: Opening, staged: Staged | None) -> Mapping[str, DataFrame]:
     """Rows of all tables of the flow, from the day's lines and the state at 00:00."""
-    lines = Snapshots(*(_lines(context.spark, staged, name, day) for name in _INPUTS))
-    return allocation(lines, Opening(**opening.rows), day, context.settings, context.materializer(day))
+    lines = {name: _lines(context.spark, staged, name, day) for name in _SCHEMAS}
+    return allocation(lines, opening.rows, day, context.settings, context.materializer(day))
 
 
 def _lines(spark: SparkSession, staged: Staged | None, name: str, day: Day) -> DataFrame:
     lines = staged[name] if staged is not None else None
-    if lines is not None:
-        return lines.published(day)
-    if name == CLIENT_LOGS:
-        return no_rows(spark, SCHEMA)
-    kind = next(kind for kind in KINDS if kind.name == name)
-    return no_rows(spark, StructType([StructField("captured_at_ms", LongType()), *kind.fields]))
+    return no_rows(spark, _SCHEMAS[name]) if lines is None else lines.published(day)
 
 
 ALLOCATION_FLOW = Flow(
     name=ALLOCATION,
     reads="snapshots",
     derives="allocating queues",
-    sources=_INPUTS,
+    sources=tuple(_SCHEMAS),
     published=named(_TABLES.published),
     derived=named(_TABLES.derived),
     carried=(TOPIC_QUEUES, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP),

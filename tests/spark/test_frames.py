@@ -15,8 +15,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import jobs.allocation.frames
 import jobs.fault_latency.frames
-from jobs.allocation.job import Opening, Snapshots, allocation
+from jobs.allocation.job import allocation
 from jobs.settings.load import load_settings
+from jobs.sources.client_log import CLIENT_LOGS
 from jobs.sources.client_log import SCHEMA as LOG_LINES
 from jobs.sources.line_kinds import LineKind
 from jobs.sources.snapshots import CONSUMERS, ROUTES, RUNNING_INFO
@@ -97,18 +98,18 @@ def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     queue = {"topic": "T", "broker_name": "a", "queue_id": 0, "readable": True, "writable": True, "has_master": True}
     members = {"consumer_group": "G", "broker_name": "a", "client_ids": ["x"]}
     allocation(
-        Snapshots(
-            _lines(spark, CONSUMERS, consumers),
-            _lines(spark, ROUTES, routes),
-            _lines(spark, RUNNING_INFO, running),
-            spark.createDataFrame([], LOG_LINES),
-        ),
-        Opening(
-            _some(spark, TOPIC_QUEUES.schema, [queue | {"last_answer_ms": before}]),
-            _some(spark, GROUP_MEMBERS.schema, [members | {"last_answer_ms": before}]),
-            _empty(spark, QUEUE_ALLOCATION.schema),
-            _empty(spark, QUEUE_OWNERSHIP.schema),
-        ),
+        {
+            CONSUMERS.name: _lines(spark, CONSUMERS, consumers),
+            ROUTES.name: _lines(spark, ROUTES, routes),
+            RUNNING_INFO.name: _lines(spark, RUNNING_INFO, running),
+            CLIENT_LOGS: spark.createDataFrame([], LOG_LINES),
+        },
+        {
+            TOPIC_QUEUES.name: _some(spark, TOPIC_QUEUES.schema, [queue | {"last_answer_ms": before}]),
+            GROUP_MEMBERS.name: _some(spark, GROUP_MEMBERS.schema, [members | {"last_answer_ms": before}]),
+            QUEUE_ALLOCATION.name: _empty(spark, QUEUE_ALLOCATION.schema),
+            QUEUE_OWNERSHIP.name: _empty(spark, QUEUE_OWNERSHIP.schema),
+        },
         Day(D1, "main"),
         load_settings(
             [],

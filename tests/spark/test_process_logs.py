@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
-from jobs.allocation.process_logs import ProcessLogs, process_logs, silences_of_clients, walked_logs
+from jobs.allocation.frames import PROCESS_LOGS
+from jobs.allocation.process_logs import facts_of_logs, walked_logs
 from jobs.sources.client_log import SCHEMA
 from jobs.tables.day import Day
 from tests.given.site import D1, START
@@ -29,7 +30,7 @@ def _line(
 
 
 @pytest.fixture(scope="module")
-def logs(spark: SparkSession) -> ProcessLogs:
+def logs(spark: SparkSession) -> dict[str, DataFrame]:
     shown: dict[str, Any] = {"consumer_group": "G", "topic": "T", "client_id": "x", "allocated": [("a", 0)]}
     start: list[tuple[str, dict[str, Any]]] = [
         ("STARTED", {"consumer_group": "G"}),
@@ -59,7 +60,7 @@ def logs(spark: SparkSession) -> ProcessLogs:
         ("RUNNING_INFO", None, "G", "T", "a", 0, False, "w"),
     ]
     frame = spark.createDataFrame(lines, SCHEMA)
-    return process_logs(walked_logs(frame, spark.createDataFrame(opening, OPENING), DAY).cache())
+    return facts_of_logs(walked_logs(frame, spark.createDataFrame(opening, OPENING), DAY).cache())
 
 
 def _rows(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -73,18 +74,18 @@ def _rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     )
 
 
-def test_lifetimes(logs: ProcessLogs) -> None:
-    columns = ("process", "consumer_group", "client_id", "lived_from_ms", "lived_until_ms", "ended")
-    assert _rows(logs.lifetimes.select(*columns)) == [
-        ("goes on", "G", "y", 0, 86_400_000, False),
-        ("gone", "G", "z", 0, 0, False),
-        ("p", "G", "x", 4_000, 26_001, False),
+def test_lifetimes(logs: dict[str, DataFrame]) -> None:
+    columns = ("consumer_group", "client_id", "lived_from_ms", "lived_until_ms", "ended")
+    assert _rows(logs["lifetimes"].select(*columns)) == [
+        ("G", "x", 4_000, 26_001, False),
+        ("G", "y", 0, 86_400_000, False),
+        ("G", "z", 0, 0, False),
     ]
 
 
-def test_holdings(logs: ProcessLogs) -> None:
+def test_holdings(logs: dict[str, DataFrame]) -> None:
     columns = ("process", *OF_QUEUE, "client_id", "start_ms", "end_ms")
-    assert _rows(logs.holdings.select(*columns)) == [
+    assert _rows(logs["logged_holdings"].select(*columns)) == [
         ("goes on", "G", "T", "a", -1, True, "y", 0, 2_000),
         ("goes on", "G", "T", "a", -1, True, "y", 3_000, 86_400_000),
         ("goes on", "G", "T", "b", 1, False, "y", 0, 86_400_000),
@@ -92,36 +93,30 @@ def test_holdings(logs: ProcessLogs) -> None:
     ]
 
 
-def test_refusals(logs: ProcessLogs) -> None:
+def test_refusals(logs: dict[str, DataFrame]) -> None:
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "at_ms", "event")
-    assert _rows(logs.refused.select(*columns)) == [("G", "T", "a", 3, 5_000, "LOCK_FAILED")]
+    assert _rows(logs["refusals"].select(*columns)) == [("G", "T", "a", 3, 5_000, "LOCK_FAILED")]
 
 
-def test_a_client_is_silent_while_it_lives_only(spark: SparkSession, logs: ProcessLogs) -> None:
+def test_a_client_is_silent_while_it_lives_only(spark: SparkSession) -> None:
     """Between its lives there is no process that could stand still; of y nobody knows since when it lives."""
-    columns = "process string, consumer_group string, client_id string, lived_from_ms bigint, lived_until_ms bigint"
-    lives = [
-        ("p", "G", "x", 9_000, 9_500), ("p", "G", "x", 1_000, 2_000), ("p", "G", "x", 1_200, 2_000),
-        ("p", "G", "y", None, 1_500), ("p", "G", "y", 9_000, 9_500),
-    ]  # fmt: skip
+    lives = [("x", 9_000, 9_500), ("x", 1_000, 2_000), ("x", 1_200, 2_000), ("y", None, 1_500), ("y", 9_000, 9_500)]
     silences = [
         ("p", 0, 1_000), ("p", 1_400, 1_600), ("p", 2_000, 9_000), ("p", 9_500, 12_000), ("idle", 1_000, 9_000)
     ]  # fmt: skip
-    of_p = dataclasses.replace(
-        logs,
-        lifetimes=spark.createDataFrame(lives, columns),
-        silences=spark.createDataFrame(silences, "process string, silent_from_ms bigint, silent_until_ms bigint"),
-    )
-    assert sorted(tuple(row) for row in silences_of_clients(of_p).collect()) == [
+    rows = [
+        *({"kind": "LIFETIME", "process": "p", "consumer_group": "G", "client_id": client_id, "start_ms": start_ms,
+           "end_ms": end_ms} for client_id, start_ms, end_ms in lives),
+        *({"kind": "SILENCE", "process": process, "start_ms": start_ms, "end_ms": end_ms}
+          for process, start_ms, end_ms in silences),
+    ]  # fmt: skip
+    found = facts_of_logs(spark.createDataFrame(rows, StructType(list(PROCESS_LOGS.columns))))["silences"]
+    assert sorted(tuple(row) for row in found.collect()) == [
         ("G", "x", 1_400, 1_600),
         ("G", "y", 0, 1_000),
         ("G", "y", 1_400, 1_600),
     ]
 
 
-def test_silences(logs: ProcessLogs) -> None:
-    assert _rows(logs.silences) == [
-        ("goes on", 3_000, 86_399_000),
-        ("idle", 1_000, 20_000),
-        ("p", 16_000, 26_001),
-    ]
+def test_silences(logs: dict[str, DataFrame]) -> None:
+    assert _rows(logs["silences"]) == [("G", "x", 16_000, 26_001), ("G", "y", 3_000, 86_399_000)]
