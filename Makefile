@@ -95,11 +95,11 @@ format: setup ## fix what ruff can fix
 	@$(PYTHON) -m ruff format
 
 docs: setup ## regenerate the generated pages
-	@$(PYTHON) -m jobs.tables.docs
+	@$(PYTHON) bin/tables_page.py
 	@$(PYTHON) bin/kinds.py
 
 docs-check: setup ## fail when a generated page is stale
-	@$(PYTHON) -m jobs.tables.docs --check
+	@$(PYTHON) bin/tables_page.py --check
 	@$(PYTHON) bin/kinds.py --check
 
 site: setup $(SAMPLE)/page.html ## the documentation as a site in site/, with search and the page of the sample night; two minutes once, then seconds

@@ -1,4 +1,4 @@
-"""Writes docs/tables.md from the table modules: `python -m jobs.tables.docs [--check]`."""
+"""Writes docs/tables.md from the table modules: `python bin/tables_page.py [--check]`."""
 
 from __future__ import annotations
 
