@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructField
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,15 @@ class Frame:
         """The rows with the columns of this definition, in its order.
 
         Raises:
-            TypeError: a column is missing or has another type.
+            TypeError: columns are missing or have another type, nullable or not.
         """
-        differences = self.differences(rows.schema)
-        if differences:
-            raise TypeError("; ".join(differences))
-        return rows.select(*(column.name for column in self.columns))
-
-    def differences(self, schema: StructType) -> list[str]:
-        """One message per column that is missing or has another type; ignores nullability."""
-        types = {field.name: field.dataType.simpleString() for field in schema}
+        types = {field.name: field.dataType.simpleString() for field in rows.schema}
         expected = {column.name: column.dataType.simpleString() for column in self.columns}
-        return [
+        differences = [
             f"{self.name}.{name} is {types.get(name, 'missing')}, expected {kind}"
             for name, kind in expected.items()
             if types.get(name) != kind
         ]
+        if differences:
+            raise TypeError("; ".join(differences))
+        return rows.select(*expected)
