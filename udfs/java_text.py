@@ -17,19 +17,6 @@ def string_key(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-def string_hash(text: str) -> int:
-    """`String.hashCode`: a signed 32-bit number.
-
-    >>> string_hash("polygenelubricants") == INT_MIN
-    True
-    """
-    value = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (value * 31 + (high << 8 | low)) & 0xFFFFFFFF
-    return value - 2**32 if value >= 2**31 else value
-
-
 def split(text: str, separator: str) -> list[str]:
     """`String.split` with one plain character: empty parts at the end are dropped.
 

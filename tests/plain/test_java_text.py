@@ -1,30 +1,13 @@
-"""Java's notions of text beside what a JVM answers: `String.hashCode`, `compareTo`, `split`, `getBytes`."""
+"""Java's notions of text beside what a JVM answers: `String.compareTo`, `split`, `getBytes`."""
 
 from __future__ import annotations
 
 import pytest
 
-from udfs.java_text import encoded, split, string_hash, string_key
+from udfs.java_text import encoded, split, string_key
 
 HALF = "\ud83d"
 """The first of the two units of a rocket, alone: Java has such texts."""
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("", 0),
-        ("a", 97),
-        ("ab", 3_105),
-        ("日", 26_085),
-        ("\ue000", 57_344),
-        ("\U0001f680", 1_773_027),
-        (HALF, 55_357),
-        ("zzzzzz", -685_785_664),
-    ],
-)
-def test_hash_code(text: str, code: int) -> None:
-    assert string_hash(text) == code
 
 
 def test_texts_are_in_the_order_of_their_units() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from udfs import java_text
 from udfs.queue_by_hash import index_by_hash, string_hash
 
 INT_MIN = -(2**31)
@@ -34,9 +33,17 @@ def test_hash_of_a_text_as_java_has_it(spark: SparkSession) -> None:
 @settings(max_examples=5, deadline=None)
 @given(st.lists(st.text(max_size=40), min_size=20, max_size=60))
 def test_hash_of_any_text(spark: SparkSession, texts: list[str]) -> None:
-    rows = [(text, java_text.string_hash(text)) for text in texts]
+    rows = [(text, _hash_code(text)) for text in texts]
     frame = spark.createDataFrame(rows, "order_key string, expected bigint")
     assert frame.where(~string_hash(F.col("order_key")).eqNullSafe(F.col("expected"))).collect() == []
+
+
+def _hash_code(text: str) -> int:
+    units = text.encode("utf-16-be")
+    value = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (value * 31 + (high << 8 | low)) % 2**32
+    return value - 2**32 if value >= 2**31 else value
 
 
 @pytest.mark.parametrize(

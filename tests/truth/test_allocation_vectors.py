@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from pyspark.sql import functions as F
 
 from jobs.serving.functions import duckdb_functions
 from udfs.hash_ring import ring_hash
-from udfs.java_text import string_hash
 from udfs.queue_by_hash import index_by_hash
 from udfs.queue_by_hash import string_hash as string_hash_of
 from udfs.shares import shares
@@ -55,20 +53,17 @@ def test_the_page_states_how_many_results_there_are() -> None:
     assert f"Every one of {sum(RESULTS.values()):,} recorded results of the real strategy classes" in page
 
 
-def test_hashes(capsys: pytest.CaptureFixture[str]) -> None:
-    matched: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    for vector in vectors(VECTORS / "hash_vectors_shared.jsonl.gz"):
-        version = number(vector["version"])
-        key: Any = vector.get("string", vector.get("java_hash"))
-        if "string" in vector:
-            charset = vector["file_encoding"] if version < 50_000 else "UTF-8"
-            matched["String.hashCode"] += string_hash(key) == vector["java_string_hash"]
-            matched["ring hash"] += ring_hash(key, charset) == vector["md5_ring_hash"]
-            total.update(("String.hashCode", "ring hash"))
+def test_the_hash_of_the_ring(capsys: pytest.CaptureFixture[str]) -> None:
+    matched = [
+        ring_hash(vector["string"], vector["file_encoding"] if number(vector["version"]) < 50_000 else "UTF-8")
+        == vector["md5_ring_hash"]
+        for vector in vectors(VECTORS / "hash_vectors_shared.jsonl.gz")
+        if "string" in vector
+    ]
     with capsys.disabled():
-        print("\n" + "\n".join(f"  {name:<20}{matched[name]} / {total[name]}" for name in total))
-    assert matched == total
+        print(f"\n  {'ring hash':<20}{sum(matched)} / {len(matched)}")
+    assert all(matched)
+    assert len(matched) > 1_000
 
 
 def test_hash_codes_in_duckdb() -> None:
