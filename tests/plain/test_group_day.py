@@ -118,10 +118,10 @@ def test_each_table_of_a_day_on_which_a_client_joins() -> None:
         ),
     ]
     (joins,) = day.group_events
-    assert replace(joins, queues=()) == GroupEvent(
+    assert replace(joins, troubles=()) == GroupEvent(
         f"g {at(400)} JOINED", "JOINED", at(400), None, at(400), at(400), at(500), ("y",), (), (), moved=1,
         unowned_queues=0, unowned_ms=0, doubly_owned_queues=0, doubly_owned_ms=0, misplaced_queues=1,
-        misplaced_ms=100_000, causes=("REBALANCE_NOT_RUN", "UNEXPLAINED"), queues=(),
+        misplaced_ms=100_000, causes=("REBALANCE_NOT_RUN", "UNEXPLAINED"), troubles=(),
         sentence="g: y joined; of its queues 1 had the wrong owner for up to 100.0 s; why: time between rebalances",
     )  # fmt: skip
     assert [(each["queue_id"], each["start_ms"], each["end_ms"]) for each in joins.queues] == [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import TypedDict
+from typing import Any
 
 from jobs.allocation.group.changes import HEARTBEAT_MS, SETTLES_MS, Change
 from jobs.allocation.group.finding import Finding
@@ -37,20 +37,6 @@ _OF_GROUP = {
 """Findings about a group that are part of these changes."""
 
 
-class QueueTrouble(TypedDict):
-    """Time in which a queue had not the owner that the strategies say; of `group_events.queues`."""
-
-    topic: str
-    broker_name: str
-    queue_id: int
-    kind: str
-    cause: str
-    start_ms: int
-    end_ms: int
-    owners_expected: list[str]
-    owners_observed: list[str]
-
-
 @dataclass(frozen=True, slots=True)
 class GroupEvent:
     """One change of a group; columns of `group_events`."""
@@ -73,8 +59,13 @@ class GroupEvent:
     misplaced_queues: int | None
     misplaced_ms: int | None
     causes: tuple[str, ...]
-    queues: tuple[QueueTrouble, ...]
+    troubles: tuple[Finding, ...]
     sentence: str = ""
+
+    @property
+    def queues(self) -> tuple[dict[str, Any], ...]:
+        """Times in which a queue had not the owner that the strategies say, as the column has them, and more."""
+        return tuple(asdict(trouble) for trouble in self.troubles)
 
 
 def joined_changes(changes: Sequence[Change]) -> list[Change]:
@@ -246,25 +237,14 @@ def _latest(changes: Sequence[Change], at_ms: int, client_ids: Sequence[str], to
 def _event(
     event_id: str, change: Change, troubles: Sequence[Finding], moved: int, day: Day, *, is_observed: bool
 ) -> GroupEvent:
-    queues = [
-        QueueTrouble(
-            topic=trouble.topic or "",
-            broker_name=trouble.broker_name or "",
-            queue_id=-1 if trouble.queue_id is None else trouble.queue_id,
-            kind=trouble.kind,
-            cause=trouble.cause,
-            start_ms=trouble.start_ms,
-            end_ms=trouble.end_ms,
-            owners_expected=list(trouble.owners_expected or ()),
-            owners_observed=list(trouble.owners_observed or ()),
-        )
-        for trouble in dict.fromkeys(
+    of_queues = tuple(
+        dict.fromkeys(
             replace(trouble, client_ids=())  # one row for a queue that several clients lack
             for trouble in sorted(troubles, key=lambda trouble: (trouble.start_ms, trouble.end_ms, str(trouble)))
         )
-    ]
-    settled_ms = max(change.start_ms, change.noticed_until_ms or 0, *(queue["end_ms"] for queue in queues))
-    counts = {kind: _counted(queues, kind) if is_observed else (None, None) for kind in _KINDS}
+    )
+    settled_ms = max(change.start_ms, change.noticed_until_ms or 0, *(trouble.end_ms for trouble in of_queues))
+    counts = {kind: _counted(of_queues, kind) if is_observed else (None, None) for kind in _KINDS}
     return GroupEvent(
         event_id=event_id,
         kind=change.kind,
@@ -283,19 +263,19 @@ def _event(
         doubly_owned_ms=counts[GroupKind.DOUBLY_OWNED][1],
         misplaced_queues=counts[GroupKind.AGAINST_STRATEGY][0],
         misplaced_ms=counts[GroupKind.AGAINST_STRATEGY][1],
-        causes=tuple(dict.fromkeys(queue["cause"] for queue in queues)),
-        queues=tuple(queues),
+        causes=tuple(dict.fromkeys(trouble.cause for trouble in of_queues)),
+        troubles=of_queues,
     )
 
 
-def _counted(queues: Iterable[QueueTrouble], kind: GroupKind) -> tuple[int, int]:
+def _counted(troubles: Iterable[Finding], kind: GroupKind) -> tuple[int, int]:
     """Queues with such a trouble, and the most time of one of them; retry topics left out."""
     of_queues = grouped(
-        (queue for queue in queues if queue["kind"] == kind and not queue["topic"].startswith(RETRY_TOPIC)),
-        lambda queue: (queue["topic"], queue["broker_name"], queue["queue_id"]),
+        (trouble for trouble in troubles if trouble.kind == kind and not str(trouble.topic).startswith(RETRY_TOPIC)),
+        lambda trouble: (trouble.topic, trouble.broker_name, trouble.queue_id),
     )
     sums = [
-        sum(end_ms - start_ms for start_ms, end_ms in joined((row["start_ms"], row["end_ms"]) for row in rows))
+        sum(end_ms - start_ms for start_ms, end_ms in joined((row.start_ms, row.end_ms) for row in rows))
         for rows in of_queues.values()
     ]
     return len(sums), max(sums, default=0)
