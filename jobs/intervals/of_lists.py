@@ -13,12 +13,10 @@ class Interval(Protocol):
     @property
     def start_ms(self) -> int:
         """Start."""
-        ...
 
     @property
     def end_ms(self) -> int:
         """End, exclusive."""
-        ...
 
 
 Row = TypeVar("Row")
