@@ -132,14 +132,14 @@ def test_views_differ_for_longer_than_a_change_takes_to_reach_all(views: int, un
 @pytest.mark.parametrize(
     ("returns", "expected"),
     [
-        pytest.param([(100, 110), (220, 230), (400, 520)], [Flap("x", _ms(110), _ms(541))], id="three times"),
+        pytest.param([(100, 110), (220, 230), (400, 520)], [("x", _ms(110), _ms(541))], id="three times"),
         pytest.param([(100, 110), (400, 520)], [], id="twice"),
-        pytest.param([(100, 110), (220, 230), (590, 710)], [Flap("x", _ms(110), _ms(731))], id="in ten minutes"),
+        pytest.param([(100, 110), (220, 230), (590, 710)], [("x", _ms(110), _ms(731))], id="in ten minutes"),
         pytest.param([(100, 110), (220, 230), (590, 710.001)], [], id="a return after more than two minutes away"),
         pytest.param([(100, 110), (220, 230), (600, 711)], [], id="in more than ten minutes"),
         pytest.param([(100, 110), (220, 230), (400, 400)], [], id="never away"),
-        pytest.param([(9, 10), (20, 20.001), (30, 31)], [Flap("x", _ms(10), _ms(52))], id="away for a millisecond"),
-        pytest.param([(0, 10), (20, 30), (40, 50)], [Flap("x", _ms(10), _ms(71))], id="there at midnight only"),
+        pytest.param([(9, 10), (20, 20.001), (30, 31)], [("x", _ms(10), _ms(52))], id="away for a millisecond"),
+        pytest.param([(0, 10), (20, 30), (40, 50)], [("x", _ms(10), _ms(71))], id="there at midnight only"),
     ],
 )
 def test_members_that_return_again_and_again(returns: list[tuple[float, float]], expected: list[Flap]) -> None:
@@ -161,7 +161,7 @@ def test_each_broker_and_member_returns_by_itself() -> None:
     """x thrice by broker a, y once by each."""
     of_a = [("a", "x" if n % 2 else "y", n * 10, n * 10 + 10) for n in range(6)]
     of_b = [("b", "y", 0, 10), ("b", "", 10, 20), ("b", "y", 20, 30)]
-    assert flaps(_lists(("a", "x", 0, 0), *of_a, *of_b)) == [Flap("x", _ms(10), _ms(71))]
+    assert flaps(_lists(("a", "x", 0, 0), *of_a, *of_b)) == [("x", _ms(10), _ms(71))]
 
 
 def _causes(known: GroupFacts, *sights: Sight) -> list[Cause]:
@@ -213,7 +213,7 @@ def test_a_route_that_changed_acts_on_its_topic() -> None:
 
 
 def test_what_acts_on_the_whole_group() -> None:
-    languages, flap = Languages(_ms(100), _ms(200)), Flap("x", _ms(300), _ms(400))
+    languages, flap = Languages(_ms(100), _ms(200)), ("x", _ms(300), _ms(400))
     assert causes(GroupFacts(languages=[languages]), [], [], [flap], DAY, STALE_MS) == [
         Cause("FLAPPING", _ms(300), _ms(400)), Cause("MIXED_LANGUAGES", _ms(100), _ms(500))
     ]  # fmt: skip

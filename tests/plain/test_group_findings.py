@@ -182,8 +182,8 @@ def test_what_cannot_be_computed_and_what_differs() -> None:
 
 
 def test_what_reaches_over_midnight_is_of_the_day() -> None:
-    assert group(flaps=(Flap("x", START - 5, START + 9),)) == [Finding(START, START + 9, "FLAPPING", client_ids=("x",))]
-    assert group(flaps=(Flap("x", END - 5, END + 9),)) == [Finding(END - 5, END, "FLAPPING", client_ids=("x",))]
+    assert group(flaps=(("x", START - 5, START + 9),)) == [Finding(START, START + 9, "FLAPPING", client_ids=("x",))]
+    assert group(flaps=(("x", END - 5, END + 9),)) == [Finding(END - 5, END, "FLAPPING", client_ids=("x",))]
     assert group(languages=(Languages(START + 1, START + 2),), stale_ms=10) == [
         Finding(START + 1, START + 12, "MIXED_LANGUAGES")
     ]

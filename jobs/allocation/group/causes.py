@@ -21,6 +21,7 @@ from jobs.allocation.group.known import (
     Silence,
     Subscribed,
     Topic,
+    twins,
 )
 from jobs.allocation.group.ownership import EXPIRES_MS, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
@@ -72,7 +73,7 @@ def causes(
             [member_list for member_list in facts.member_lists if member_list.end_ms > member_list.start_ms]
         ),
         *_not_subscribed(facts.subscribed, facts.topics, stale_ms),
-        *(Cause(GroupCause.FLAPPING, flap.start_ms, flap.end_ms) for flap in flaps),
+        *(Cause(GroupCause.FLAPPING, start_ms, end_ms) for _, start_ms, end_ms in flaps),
         *differing_views(inputs),
         *_stopped_not_expired(sights),
         *_silent_clients(facts.silences),
@@ -114,7 +115,7 @@ def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
     spans = (
         (start_ms, end_ms)
         for start_ms, end_ms, covering in covered_parts(
-            member_list for member_list in member_lists if member_list.names_twice
+            member_list for member_list in member_lists if twins(member_list.client_ids)
         )
         if is_only_broker or len({interval.broker_name for interval in covering}) > 1
     )

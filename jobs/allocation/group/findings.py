@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -13,7 +12,7 @@ from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.finding import Finding, without_pauses
 from jobs.allocation.group.flapping import Flap
 from jobs.allocation.group.inputs import Input
-from jobs.allocation.group.known import Languages, MemberList, Topic, Unheard
+from jobs.allocation.group.known import Languages, MemberList, Topic, Unheard, twins
 from jobs.allocation.group.shares import Allocated
 from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import covered_parts, grouped, joined
@@ -65,7 +64,7 @@ def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding
 def _cause_of_queue(row: Allocated, broker_name: str, *, is_unassigned: bool) -> GroupCause:
     strategy = row.input.strategy
     has_lists = strategy.endswith("CONFIG")  # every id has its own list
-    loses_shares = row.input.has_twins and not has_lists and not strategy.startswith(BY_BROKER)
+    loses_shares = bool(twins(row.input.client_ids)) and not has_lists and not strategy.startswith(BY_BROKER)
     if is_unassigned and loses_shares and not _is_left_out(row.input, broker_name):
         return GroupCause.DUPLICATE_CLIENT_ID  # the second connection gets no share
     if row.fails:
@@ -153,10 +152,10 @@ def of_group(
                     member_list.end_ms,
                     GroupKind.DUPLICATE_CLIENT_ID,
                     cause=cause,
-                    client_ids=_twins(member_list.client_ids),
+                    client_ids=twins(member_list.client_ids),
                 )
                 for member_list in member_lists
-                if member_list.names_twice and (cause := _of_twins(member_list.client_ids, strategy))
+                if twins(member_list.client_ids) and (cause := _of_twins(member_list.client_ids, strategy))
             ),
             *(
                 Finding(member_list.start_ms, member_list.end_ms, GroupKind.EMPTY_CLIENT_ID)
@@ -181,8 +180,8 @@ def of_group(
             ),
             *(Finding(start_ms, end_ms, GroupKind.VIEWS_DIFFER) for start_ms, end_ms in of_several_views(inputs)),
             *(
-                Finding(*within(flap.start_ms, flap.end_ms), GroupKind.FLAPPING, client_ids=(flap.client_id,))
-                for flap in flaps
+                Finding(*within(start_ms, end_ms), GroupKind.FLAPPING, client_ids=(client_id,))
+                for client_id, start_ms, end_ms in flaps
             ),
             *(
                 Finding(*within(period.first_ms, period.last_ms + stale_ms), GroupKind.MIXED_LANGUAGES)
@@ -202,11 +201,6 @@ def _of_twins(client_ids: Iterable[str], strategy: GroupStrategy | None) -> Grou
         return GroupCause.MODEL_UNKNOWN
     takes_all = of_members.strategy == "BROADCASTING" or of_members.undetermined == GroupCause.CLIENTS_BY_PROXY
     return None if takes_all else GroupCause.NONE_NEEDED
-
-
-def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
-    """Ids that occur more than once."""
-    return tuple(client_id for client_id, count in Counter(client_ids).items() if count > 1)
 
 
 def of_topics(topics: Iterable[Topic], day: Day, stale_ms: int) -> list[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from jobs.allocation.group.known import MemberList
@@ -15,19 +14,14 @@ _FLAPPING_MS = 600_000
 _AWAY_MS = 120_000
 
 
-@dataclass(frozen=True, slots=True)
-class Flap:
-    """An interval in which a member repeatedly dropped off and returned."""
-
-    client_id: str
-    start_ms: int
-    end_ms: int
+Flap = tuple[str, int, int]
+"""Client id, start and end of an interval in which a member repeatedly dropped off and returned."""
 
 
 def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
     """Members that drop off a broker's list and return within two minutes, three times in ten minutes."""
     return [
-        Flap(client_id, first_ms, last_ms + REBALANCE_MS)
+        (client_id, first_ms, last_ms + REBALANCE_MS)
         for of_broker in grouped(member_lists, lambda member_list: member_list.broker_name).values()
         for client_id, returns in grouped(_returns(of_broker), lambda pair: pair[0]).items()
         for first_ms, last_ms in _often([at_ms for _, at_ms in returns])

@@ -48,11 +48,6 @@ class Input:
         """The topic is the group's retry topic."""
         return self.topic.startswith(RETRY_TOPIC)
 
-    @property
-    def has_twins(self) -> bool:
-        """Two connections have one client id."""
-        return len(set(self.client_ids)) < len(self.client_ids)
-
 
 def inputs(topics: Iterable[Topic], member_lists: Sequence[MemberList], strategy: GroupStrategy | None) -> list[Input]:
     """Inputs of every topic, by topic, view and time; none for a group without known clients.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,10 +46,14 @@ class MemberList:
     end_ms: int
     last_answer_ms: int
 
-    @property
-    def names_twice(self) -> bool:
-        """Two connections have one client id."""
-        return len(set(self.client_ids)) < len(self.client_ids)
+
+def twins(client_ids: Iterable[str]) -> tuple[str, ...]:
+    """Ids of several connections.
+
+    >>> twins(["x", "y", "x"])
+    ('x',)
+    """
+    return tuple(client_id for client_id, count in Counter(client_ids).items() if count > 1)
 
 
 @dataclass(frozen=True, slots=True)
