@@ -174,7 +174,7 @@ def _with_logs(
         ends = [
             life
             for life in own
-            if _is_near(life.lived_until_ms, noticed_ms - EXPIRES_MS, until_ms)
+            if noticed_ms - EXPIRES_MS <= life.lived_until_ms <= until_ms + STOP_MS
             and (life.ended or life.lived_until_ms < day.end_ms - EXPIRES_MS)  # else its log may go on tomorrow
         ]
         stands = [
@@ -219,13 +219,9 @@ def _end_of(life: Lifetime) -> GroupEventKind:
 def _has_started(life: Lifetime, noticed_ms: int, day: Day) -> bool:
     """Whether the life is the one that a broker lists first at that time: it began shortly before, or goes on then."""
     start_ms = life.lived_from_ms
-    if start_ms is None or not _is_near(start_ms, day.start_ms, noticed_ms):
+    if start_ms is None or not day.start_ms <= start_ms <= noticed_ms + STOP_MS:
         return False
     return life.lived_until_ms >= noticed_ms or start_ms >= noticed_ms - EXPIRES_MS
-
-
-def _is_near(at_ms: int | None, from_ms: int, until_ms: int) -> bool:
-    return at_ms is not None and from_ms <= at_ms <= until_ms + STOP_MS
 
 
 def _at(change: Change, kind: GroupEventKind, at_ms: int | None) -> Change:

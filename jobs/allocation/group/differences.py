@@ -92,7 +92,7 @@ def differences(
         for of_key in grouped(
             parts, lambda difference: (difference.queue, difference.kind, difference.client_ids)
         ).values()
-        for run in touching(of_key, _what_differs)
+        for run in touching(of_key, lambda difference: dataclasses.replace(difference, start_ms=0, end_ms=0))
         if run[-1].end_ms - run[0].start_ms > HAND_OVER_MS
     ]
 
@@ -174,13 +174,3 @@ def _in_sight(sights: Iterable[Sight], day: Day) -> dict[str, list[_Span]]:
 
 def _forgotten_ms(sight: Sight, day: Day) -> int:
     return min(sight.end_ms + EXPIRES_MS, day.end_ms) if sight.ended else sight.end_ms
-
-
-def _what_differs(difference: Difference) -> tuple[object, ...]:
-    return (
-        difference.owners_expected,
-        difference.owners_observed,
-        difference.in_route,
-        difference.is_mixed,
-        difference.as_given,
-    )
