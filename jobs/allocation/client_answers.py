@@ -7,13 +7,14 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.answer_intervals import answer_intervals, lasting
 from jobs.tables.day import Day
+from udfs.mq_version import release_of
 
 _CLIENT = ("consumer_group", "client_id")
 _QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean, dropped: boolean>>"
 
 
 def connected_clients(connections: DataFrame) -> DataFrame:
-    """One row per `consumer_group` and `client_id`: its `message_model`, `version` by `MQVersion`, and `language`.
+    """One row per `consumer_group` and `client_id`: its `message_model`, `client_version` and `language`.
 
     Args:
         connections: frame of `connections`.
@@ -24,7 +25,7 @@ def connected_clients(connections: DataFrame) -> DataFrame:
         .groupBy("consumer_group", F.col("client.client_id").alias("client_id"))
         .agg(
             F.max("message_model").alias("message_model"),
-            F.max("client.version").alias("version"),
+            release_of(F.max("client.version")).alias("client_version"),
             F.max("client.language").alias("language"),
         )
     )

@@ -17,6 +17,7 @@ from jobs.allocation.client_answers import (
     usual_gaps,
 )
 from jobs.allocation.frames import GROUP_DAYS, PROCESS_LOGS
+from jobs.allocation.group.known import MIDNIGHT_LASTS_MS
 from jobs.allocation.group_days import group_days, rows_of
 from jobs.allocation.group_facts import group_facts
 from jobs.allocation.group_topics import group_topics, subscriptions, with_routes
@@ -73,6 +74,7 @@ def allocation(
     answers = running_info(lines[RUNNING_INFO.name])
     subscribed = subscriptions(connected, answers_on_members, settings.groups)
     topics = group_topics(subscribed, allocated, day, stale_ms)
+    since = F.lit(day.start_ms - MIDNIGHT_LASTS_MS)
     of_logs = materialize(PROCESS_LOGS, walked_logs(lines[CLIENT_LOGS], owned, day))
     facts = group_facts(
         {
@@ -91,7 +93,10 @@ def allocation(
                 *("consumer_group", "topic", "view_broker_name", "broker_name", "queue_id", "client_id"),
                 *("strategy", "strategy_source"),
             ),
-            "members_before": members_before.select("consumer_group", "broker_name", "client_ids"),
+            "members_before": members_before.select(
+                *("consumer_group", "broker_name", "client_ids", since.alias("start_ms")),
+                *(F.lit(day.start_ms).alias("end_ms"), since.alias("last_answer_ms")),
+            ),
         }
     )
     days = materialize(GROUP_DAYS, group_days(facts, day, settings))

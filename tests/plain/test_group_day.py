@@ -20,14 +20,13 @@ from jobs.allocation.group.known import (
     Languages,
     Lifetime,
     MemberList,
-    MembersBefore,
     OwnerBefore,
     ProcessQueue,
     Route,
     RoutedBroker,
     Topic,
 )
-from jobs.allocation.group.observed_clients import Connected, ObservedClient
+from jobs.allocation.group.observed_clients import ObservedClient
 from jobs.allocation.group.rebalances import Rebalance
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from jobs.tables.day import Day
@@ -138,7 +137,7 @@ def test_each_table_of_a_day_on_which_a_client_joins() -> None:
 @pytest.mark.parametrize(
     ("shown", "configured", "source"),
     [
-        (GroupFacts(connected=[Connected("x", "CLUSTERING", None)]), None, "ASSUMED"),
+        (GroupFacts(connected=[ObservedClient("x", message_model="CLUSTERING")]), None, "ASSUMED"),
         (GroupFacts(logged=[ObservedClient("x", "AVG")]), None, "CLIENT_LOG"),
         (GroupFacts(running=[ObservedClient("x", "AVG")]), None, "RUNNING_INFO"),
         (GroupFacts(), AVG, "SETTINGS"),
@@ -188,7 +187,7 @@ def test_what_was_carried_over_midnight_counts_in_the_own_strategy_and_in_no_oth
 
 BEFORE = GroupFacts(
     topics=[topic()],
-    members_before=[MembersBefore("a", ("x",))],
+    members_before=[MemberList("a", ("x",), at(-2), at(0), at(-2))],
     owners_before=[OwnerBefore("T", None, "a", 0, "x"), OwnerBefore("T", None, "a", 1, "x")],
 )
 
@@ -220,7 +219,7 @@ def test_where_each_client_takes_everything_nothing_moves(configured: GroupSetti
 def test_owners_at_midnight_are_those_that_the_day_before_published() -> None:
     """Whatever the strategy would have given them: z owned queue 1, and y now has it."""
     owners = [OwnerBefore("T", None, "a", 0, "x"), OwnerBefore("T", None, "a", 1, "z")]
-    facts = replace(BEFORE, members_before=[MembersBefore("a", ("x", "z"))], owners_before=owners)
+    facts = replace(BEFORE, members_before=[MemberList("a", ("x", "z"), at(-2), at(0), at(-2))], owners_before=owners)
     (change,) = of(replace(facts, member_lists=[members("xy", 0, 1_000)])).rebalances
     assert (change.trigger, change.joined, change.left, change.moved) == ("JOINED_AND_LEFT", ("y",), ("z",), 1)
     kept = [replace(each, queue_id=1 - each.queue_id) for each in owners]
@@ -288,7 +287,7 @@ def test_a_broker_that_differs_at_noon_is_not_the_history_of_those_that_differ_a
             members("xyz", 0, 1_000, broker="b"), members("x", 0, 1_000, broker="c"), members("x", 500, 1_000)
         ],
         topics=[Topic("T", at(0), at(1_000), routes, two)],
-        members_before=[MembersBefore("b", ("x", "y")), MembersBefore("c", ("x",))],
+        members_before=[members("xy", -2, 0, broker="b"), members("x", -2, 0, broker="c")],
         owners_before=[OwnerBefore("T", "b", "b", 0, "x"), OwnerBefore("T", "b", "c", 0, "y"),
                        OwnerBefore("T", "c", "b", 0, "x"), OwnerBefore("T", "c", "c", 0, "x")],
     )  # fmt: skip

@@ -15,7 +15,6 @@ from jobs.allocation.group.known import (
     GroupFacts,
     Lifetime,
     MemberList,
-    MembersBefore,
     Refusal,
     Route,
     RoutedBroker,
@@ -132,7 +131,7 @@ def test_a_restart_between_two_captures_is_known_from_the_log_alone() -> None:
 def test_the_first_lists_are_a_change_only_if_the_day_before_is_known() -> None:
     lists = [members("xy", 0, 900)]
     assert seen(GroupFacts(member_lists=lists)) == []
-    before = [MembersBefore("a", ("x", "z"))]
+    before = [MemberList("a", ("x", "z"), at(-2), at(0), at(-2))]
     assert seen(GroupFacts(member_lists=lists, members_before=before)) == [
         ("JOINED", "y", None, 0, 0), ("LEFT", "z", None, 0, 0),
     ]  # fmt: skip

@@ -6,10 +6,10 @@ import datetime as dt
 
 import pytest
 
-from jobs.allocation.group.before_midnight import allocated_before, inputs_before, lists_before
+from jobs.allocation.group.before_midnight import allocated_before, inputs_before
 from jobs.allocation.group.expected import expected
 from jobs.allocation.group.inputs import Input, inputs
-from jobs.allocation.group.known import MemberList, MembersBefore, OwnerBefore, Route, RoutedBroker, Topic
+from jobs.allocation.group.known import MemberList, OwnerBefore, Route, RoutedBroker, Topic
 from jobs.allocation.group.shares import Allocated, PreviousShare, allocated, shares_at_midnight
 from jobs.allocation.group.strategy import ClientStrategy, GroupStrategy
 from jobs.tables.day import Day
@@ -165,7 +165,8 @@ def test_any_queue_of_a_broker_stands_for_its_queues() -> None:
 def test_midnight_has_the_members_queues_and_owners_of_the_day_before() -> None:
     topics = [Topic("T", 0, 100, (), (A2,)), Topic("U", 0, 100, (), (A2,)), Topic("V", 0, 100, (), None)]
     owners = [OwnerBefore(topic, None, "a", 1, "x") for topic in "TV"]  # U is consumed from today on
-    at_midnight = inputs_before(topics, lists_before([MembersBefore("a", ("x",))], DAY), owners, AVG, DAY)
+    members = [MemberList("a", ("x",), DAY.start_ms - 2_000, DAY.start_ms, DAY.start_ms - 2_000)]
+    at_midnight = inputs_before(topics, members, owners, AVG, DAY)
     assert [(each.topic, each.queues, each.end_ms) for each in at_midnight] == [
         ("T", (("a", 0), ("a", 1)), DAY.start_ms)
     ]

@@ -9,7 +9,6 @@ from jobs.allocation.group.known import (
     Answered,
     GroupFacts,
     MemberList,
-    MembersBefore,
     OwnerBefore,
     ProcessQueue,
     Route,
@@ -17,7 +16,7 @@ from jobs.allocation.group.known import (
     Topic,
 )
 from jobs.allocation.group.listed import while_listed
-from jobs.allocation.group.observed_clients import Connected
+from jobs.allocation.group.observed_clients import ObservedClient
 from jobs.tables.day import Day
 
 QUEUE = ProcessQueue("T", "a", 0, popped=False)
@@ -75,9 +74,9 @@ def test_a_queue_that_is_dropped_and_still_there_has_its_offset_reset() -> None:
         route = Route((RoutedBroker("a", 2),), start_ms, start_ms + 900_000, start_ms)
         known = GroupFacts(
             member_lists=[MemberList("a", ("x",), start_ms, start_ms + 900_000, start_ms)],
-            members_before=[MembersBefore("a", ("x",))],
+            members_before=[MemberList("a", ("x",), start_ms - 2_000, start_ms, start_ms - 2_000)],
             topics=[Topic("T", start_ms, start_ms + 900_000, (route,), route.brokers)],
-            connected=[Connected("x", "CLUSTERING", 379, "JAVA")],
+            connected=[ObservedClient("x", client_version="4.8.3", message_model="CLUSTERING", language="JAVA")],
             owners_before=[OwnerBefore("T", None, "a", queue_id, "x") for queue_id in (0, 1)],
             answered=answers,
         )

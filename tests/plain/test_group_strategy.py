@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.allocation.group.known import OwnerBefore
-from jobs.allocation.group.observed_clients import Connected, ObservedClient, observed_clients
+from jobs.allocation.group.observed_clients import ObservedClient, observed_clients
 from jobs.allocation.group.strategy import MembersStrategy, group_strategy, is_named_before
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from udfs.shares import shares_of_group
@@ -147,7 +147,7 @@ def test_its_own_answer_counts_then_that_of_the_others_then_settings(
 
 
 def test_what_is_known_of_a_client_is_put_together() -> None:
-    connected = [Connected("x", "CLUSTERING", 409), Connected("w", None, None)]
+    connected = [ObservedClient("x", client_version="4.9.8", message_model="CLUSTERING"), ObservedClient("w")]
     logged = [ObservedClient("x", "AVG"), ObservedClient("n", "MACHINE_ROOM_NEARBY-AVG"), ObservedClient("z", "CONFIG")]
     running = [
         _answer("x", strategy="AVG_BY_CIRCLE", client_rebalance=False, consume_orderly=True),
@@ -178,7 +178,7 @@ def test_an_answer_wins_over_a_log_but_for_what_only_the_log_has() -> None:
         assert (found.strategy, found.strategy_source) == expected
     running = [_answer("x", strategy=nearby)]
     assert observed_clients([], [], running) == [ObservedClient("x", nearby, "RUNNING_INFO")]
-    assert observed_clients([Connected("x", None, None)], [], running) == [ObservedClient("x", nearby, "RUNNING_INFO")]
+    assert observed_clients([ObservedClient("x")], [], running) == [ObservedClient("x", nearby, "RUNNING_INFO")]
 
 
 def test_a_list_of_queues_is_set_up_by_settings() -> None:

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jobs.allocation.group.inputs import Input, inputs
-from jobs.allocation.group.known import MemberList, MembersBefore, OwnerBefore, Route, Topic
+from jobs.allocation.group.known import MIDNIGHT_LASTS_MS, MemberList, OwnerBefore, Route, Topic
 from jobs.allocation.group.shares import Allocated, PreviousShare
 from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import grouped
 from jobs.tables.day import Day
 from udfs.shares import Share
-
-_LASTS_MS = 2_000  # longer than a collector's round; shorter views are ignored
-
-
-def lists_before(members: Iterable[MembersBefore], day: Day) -> list[MemberList]:
-    """Member lists at 00:00, as intervals that end there."""
-    since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
-    return [MemberList(answer.broker_name, answer.client_ids, since_ms, until_ms, since_ms) for answer in members]
 
 
 def inputs_before(
@@ -32,12 +24,12 @@ def inputs_before(
 
     Args:
         topics: topics of the day, with their routes at 00:00.
-        lists: as `lists_before` returns them.
+        lists: member lists at 00:00, as intervals that end there.
         owners: queue owners at 00:00; topics without owners have no history and are skipped.
         strategy: how the group allocates.
         day: the day that starts at that midnight.
     """
-    since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
+    since_ms, until_ms = day.start_ms - MIDNIGHT_LASTS_MS, day.start_ms
     allocated = {owner.topic for owner in owners}
     topics_before = [
         Topic(topic.topic, since_ms, until_ms, (Route(topic.route_before, since_ms, until_ms, since_ms),), None)

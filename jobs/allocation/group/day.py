@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from jobs.allocation.group.before_midnight import allocated_before, inputs_before, lists_before
+from jobs.allocation.group.before_midnight import allocated_before, inputs_before
 from jobs.allocation.group.causes import causes
 from jobs.allocation.group.changes import changes
 from jobs.allocation.group.comparison import Compared, comparison
@@ -64,16 +64,16 @@ def group_day(
     shares_of, previous = cache(shares_of_group), shares_at_midnight(facts.owners_before)
     shared = allocated((interval for interval in all_inputs if interval.undetermined is None), previous, shares_of)
     should_own = expected(shared)
-    at_00 = lists_before(facts.members_before, day)
-    at_midnight = allocated_before(inputs_before(facts.topics, at_00, facts.owners_before, strategy, day), previous)
-    is_awaited = configured is not None or any(member_list.client_ids for member_list in at_00)
+    inputs_at_midnight = inputs_before(facts.topics, facts.members_before, facts.owners_before, strategy, day)
+    at_midnight = allocated_before(inputs_at_midnight, previous)
+    is_awaited = configured is not None or any(member_list.client_ids for member_list in facts.members_before)
     answered = while_listed(facts.answered, member_lists)
     owned = holdings(answered, facts.logged_holdings)
     in_sight = sights(answered, facts.lifetimes, member_lists)
     flapping = flaps(facts.member_lists)
     acting = causes(facts, all_inputs, in_sight, flapping, day, max_staleness_ms)
     today, before = of_one_view(shared), of_one_view(at_midnight)
-    moves = rebalances([*before, *today], [*at_00, *member_lists])
+    moves = rebalances([*before, *today], [*facts.members_before, *member_lists])
     events, findings = with_events(
         joined_changes(changes(facts, day)),
         [

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from jobs.allocation.group.observed_clients import Connected, ObservedClient
+from jobs.allocation.group.observed_clients import ObservedClient
 from jobs.kinds import Source
+
+MIDNIGHT_LASTS_MS = 2_000
+"""Length of the interval that stands for the state at 00:00; longer than a collector's round, since shorter views are
+ignored."""
 
 
 class RoutedBroker(NamedTuple):
@@ -206,21 +210,13 @@ class OwnerBefore:
 
 
 @dataclass(frozen=True, slots=True)
-class MembersBefore:
-    """Members at 00:00, as last reported by one broker on the day before."""
-
-    broker_name: str
-    client_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """All facts of one group."""
+    """All facts of one group; `members_before` are lists of the day before, as intervals that end at 00:00."""
 
     member_lists: Sequence[MemberList] = ()
     unheard: Sequence[Unheard] = ()
     topics: Sequence[Topic] = ()
-    connected: Sequence[Connected] = ()
+    connected: Sequence[ObservedClient] = ()
     running: Sequence[ObservedClient] = ()
     logged: Sequence[ObservedClient] = ()
     languages: Sequence[Languages] = ()
@@ -232,22 +228,21 @@ class GroupFacts:
     refusals: Sequence[Refusal] = ()
     silences: Sequence[Silence] = ()
     owners_before: Sequence[OwnerBefore] = ()
-    members_before: Sequence[MembersBefore] = ()
+    members_before: Sequence[MemberList] = ()
 
     @property
     def listed(self) -> set[str]:
         """Client ids that a broker listed."""
-        return {
-            *(client_id for member_list in self.member_lists for client_id in member_list.client_ids),
-            *(client_id for members in self.members_before for client_id in members.client_ids),
-        }
+        lists = (*self.member_lists, *self.members_before)
+        return {client_id for member_list in lists for client_id in member_list.client_ids}
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> GroupFacts:
         """Build from rows by kind, as Arrow returns them.
 
-        >>> GroupFacts.from_rows({"members_before": [{"broker_name": "a", "client_ids": ["x"]}]}).members_before
-        [MembersBefore(broker_name='a', client_ids=('x',))]
+        >>> rows = [{"client_id": "x", "topics": ["T"], "start_ms": 0, "end_ms": 9}]
+        >>> GroupFacts.from_rows({"subscribed": rows}).subscribed
+        [Subscribed(client_id='x', topics=('T',), start_ms=0, end_ms=9)]
         """
         return cls(**{kind: [_made(KINDS[kind], row) for row in of_kind] for kind, of_kind in rows.items()})
 
@@ -256,7 +251,7 @@ KINDS = {
     "member_lists": MemberList,
     "unheard": Unheard,
     "topics": Topic,
-    "connected": Connected,
+    "connected": ObservedClient,
     "running": ObservedClient,
     "logged": ObservedClient,
     "languages": Languages,
@@ -268,7 +263,7 @@ KINDS = {
     "refusals": Refusal,
     "silences": Silence,
     "owners_before": OwnerBefore,
-    "members_before": MembersBefore,
+    "members_before": MemberList,
 }
 """Attributes of `GroupFacts`, and the class of their rows."""
 _LISTED = {"queues": ProcessQueue, "brokers": RoutedBroker, "route_before": RoutedBroker, "routes": Route}
