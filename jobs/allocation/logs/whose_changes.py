@@ -53,58 +53,57 @@ class _Log:
         self._after_last: defaultdict[str, int] = defaultdict(int)
         # Index after the last line in which it gave up the queue: earlier lines that take it are another client's.
         self._after_given: defaultdict[tuple[str, Queue], int] = defaultdict(int)
-        # Indexes of lines that await a result.
-        self._taken: defaultdict[Queue, list[int]] = defaultdict(list)
-        self._given: defaultdict[Queue, list[int]] = defaultdict(list)
-        self._dropped: defaultdict[Queue, list[int]] = defaultdict(list)
+        # Indexes of lines that await a result, by event and queue.
+        self._waiting: defaultdict[tuple[str, Queue], list[int]] = defaultdict(list)
 
     def read(self, line: Event) -> None:
         self.whose.append(line.client_id)
         self._written_ms.append(line.at_ms)
         if line.event == "ADDED":
-            self._taken[line.queues[0]].append(len(self.whose) - 1)
+            self._waiting["ADDED", line.queues[0]].append(len(self.whose) - 1)
         elif line.client_id is None:
-            self._given_up(line.queues[0], self._given if line.event == "REMOVED" else self._dropped)
+            self._given_up(line.event, line.queues[0])
         elif line.event in {"BEGUN", "STOPPED"}:
             self._owned.pop(line.client_id, None)
             self._after_last[line.client_id] = len(self.whose)
         else:
             self._result(line.client_id, set(line.queues))
 
-    def _given_up(self, queue: Queue, waiting: defaultdict[Queue, list[int]]) -> None:
+    def _given_up(self, event: str, queue: Queue) -> None:
         owners = [client for client, queues in self._owned.items() if queue in queues]
         if len(owners) == 1:
             self.whose[-1] = owners[0]
             self._owned[owners[0]].remove(queue)
             self._after_given[owners[0], queue] = len(self.whose)
         elif owners:
-            waiting[queue].append(len(self.whose) - 1)
+            self._waiting[event, queue].append(len(self.whose) - 1)
 
     def _result(self, client: str, shown: set[Queue]) -> None:
         own = self._owned.setdefault(client, set())
-        for queue in [queue for queue in own - shown if self._claims(client, queue, self._given)]:
+        for queue in [queue for queue in own - shown if self._claims(client, queue, "REMOVED")]:
             own.remove(queue)
         # A queue that was dropped and taken again is in the result too.
         for queue in shown & own:
-            dropped = self._first(client, queue, self._dropped)
-            if dropped is not None and any(place > dropped for place in self._taken[queue]):
-                self._claims(client, queue, self._dropped)
+            dropped = self._first(client, queue, "DROPPED")
+            if dropped is not None and any(place > dropped for place in self._waiting["ADDED", queue]):
+                self._claims(client, queue, "DROPPED")
                 self._after_given[client, queue] = dropped + 1
-                self._claims(client, queue, self._taken)
-        for queue in [queue for queue in shown - own if self._claims(client, queue, self._taken)]:
+                self._claims(client, queue, "ADDED")
+        for queue in [queue for queue in shown - own if self._claims(client, queue, "ADDED")]:
             own.add(queue)
         self._after_last[client] = len(self.whose)
 
-    def _claims(self, client: str, queue: Queue, waiting: defaultdict[Queue, list[int]]) -> bool:
+    def _claims(self, client: str, queue: Queue, event: str) -> bool:
         """Assign a waiting line to this rebalance of the client; False if none fits."""
-        place = self._first(client, queue, waiting)
+        place = self._first(client, queue, event)
         if place is None:
             return False
         self.whose[place] = client
-        waiting[queue].remove(place)
+        self._waiting[event, queue].remove(place)
         return True
 
-    def _first(self, client: str, queue: Queue, waiting: defaultdict[Queue, list[int]]) -> int | None:
+    def _first(self, client: str, queue: Queue, event: str) -> int | None:
         begun_ms = self._written_ms[-1] - _LASTS_MS
         since = max(self._after_last[client], self._after_given[client, queue])
-        return next((place for place in waiting[queue] if place >= since and self._written_ms[place] >= begun_ms), None)
+        waiting = self._waiting[event, queue]
+        return next((place for place in waiting if place >= since and self._written_ms[place] >= begun_ms), None)
