@@ -16,7 +16,6 @@ from jobs.tables import (
 from jobs.tables.frame import Frame
 from jobs.tables.table import FLAG, INT, LONG, TEXT, column, required
 
-_GROUP = required("consumer_group", TEXT, "consumer group")
 OF_GROUPS = (
     QUEUE_ALLOCATION,
     QUEUE_OWNERSHIP,
@@ -62,7 +61,7 @@ GROUP_DAYS = Frame(
     grain="one row of one of the tables that are of groups; the columns of the others are null",
     keys=("consumer_group", *(table.name for table in OF_GROUPS)),
     columns=(
-        _GROUP,
+        required("consumer_group", TEXT, "consumer group"),
         *(column(table.name, _own_columns(table), f"a row of {table.name}; null = of another") for table in OF_GROUPS),
     ),
 )

@@ -8,8 +8,6 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-CONSUMER_GROUP = "consumer_group"
-
 
 def group_facts(facts: Mapping[str, DataFrame]) -> DataFrame:
     """`consumer_group` and, of each row, one struct that is not null, named after its kind.
@@ -18,7 +16,9 @@ def group_facts(facts: Mapping[str, DataFrame]) -> DataFrame:
         facts: rows by attribute of `group.known.GroupFacts`: `consumer_group` and the kind's attributes.
     """
     of_kinds = (
-        rows.select(CONSUMER_GROUP, F.struct(*(name for name in rows.columns if name != CONSUMER_GROUP)).alias(kind))
+        rows.select(
+            "consumer_group", F.struct(*(name for name in rows.columns if name != "consumer_group")).alias(kind)
+        )
         for kind, rows in facts.items()
     )
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), of_kinds)
