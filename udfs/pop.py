@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from udfs.java_text import is_blank
-from udfs.strategies import allocator
-from udfs.strategy import ILLEGAL_ARGUMENT, NULL_POINTER, AllocationError, Queue, Strategy
+from udfs.strategies import allocator, check
+from udfs.strategy import NULL_POINTER, AllocationError, Queue, Strategy
 from udfs.strategy_rules import first_indexes
 
 ANY_QUEUE = -1
@@ -63,10 +62,7 @@ def _one_each(queues: Sequence[Queue], client_ids: Sequence[str]) -> Callable[[s
     indexes = first_indexes(client_ids)
 
     def of(client_id: str) -> list[Queue]:
-        if is_blank(client_id or ""):
-            raise AllocationError(ILLEGAL_ARGUMENT, "currentCID is empty")
-        if not queues:
-            raise AllocationError(ILLEGAL_ARGUMENT, "mqAll is null or mqAll empty")
+        check(client_id, queues, client_ids, no_blanks=True)
         return [queues[indexes[client_id] % len(queues)]] if client_id in indexes else []
 
     return of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from udfs.pop import pop_allocator
@@ -12,7 +13,7 @@ from udfs.strategies import allocator, sorted_clients, sorted_queues
 from udfs.strategy import BY_BROKER, POP, RETRY_TOPIC, AllocationError, Queue, Strategy
 from udfs.strategy_rules import Allocator
 
-RESULT, EMPTY, UNCHANGED = "RESULT", "EMPTY", "UNCHANGED"
+UNCHANGED = "UNCHANGED"
 EVERYONE = "*"
 
 
@@ -82,35 +83,22 @@ def shares(
     [('x', 'RESULT', (('a', 0),)), ('y', 'RESULT', ()), ('z', 'EMPTY', ())]
     """
     by_client = {EVERYONE: strategies} if isinstance(strategies, Strategy) else strategies
-    made: dict[Strategy, Allocator | AllocationError] = {}
-    of_clients = []
+    allocator_of = cache(lambda strategy: _allocator(strategy, topic, queues, client_ids))
+    found = []
     for client_id in dict.fromkeys(client_ids):
-        strategy = by_client.get(client_id) or by_client[EVERYONE]
-        if strategy not in made:
-            made[strategy] = _made(strategy, topic, queues, client_ids)
-        of_clients.append(_share(client_id, made[strategy]))
-    return of_clients
+        try:
+            given = allocator_of(by_client.get(client_id) or by_client[EVERYONE])(client_id)
+        except AllocationError as error:
+            found.append(Share(client_id, "UNCHANGED", str(error), ()))
+        else:
+            found.append(Share(client_id, "EMPTY" if given is None else "RESULT", None, tuple(given or ())))
+    return found
 
 
-def _made(
-    strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
-) -> Allocator | AllocationError:
+def _allocator(strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
     if strategy.name.startswith(BY_BROKER):
-        return AllocationError("QueryAssignmentProcessor", "unsupported strategy")
-    try:
-        if strategy.name.startswith(POP):
-            inner = Strategy(strategy.name.removeprefix(POP))
-            return pop_allocator(inner, topic, queues, client_ids, strategy.pop_share_queue_num)
-        return allocator(strategy, topic, queues, client_ids)
-    except AllocationError as error:
-        return error
-
-
-def _share(client_id: str, of: Allocator | AllocationError) -> Share:
-    if isinstance(of, AllocationError):
-        return Share(client_id, "UNCHANGED", str(of), ())
-    try:
-        queues = of(client_id)
-    except AllocationError as error:
-        return Share(client_id, "UNCHANGED", str(error), ())
-    return Share(client_id, "EMPTY", None, ()) if queues is None else Share(client_id, "RESULT", None, tuple(queues))
+        raise AllocationError("QueryAssignmentProcessor", "unsupported strategy")
+    if strategy.name.startswith(POP):
+        inner = Strategy(strategy.name.removeprefix(POP))
+        return pop_allocator(inner, topic, queues, client_ids, strategy.pop_share_queue_num)
+    return allocator(strategy, topic, queues, client_ids)

@@ -68,16 +68,14 @@ def allocator(
 
     def of(client_id: str) -> list[Queue] | None:
         if not is_unchecked:
-            _check(client_id, queues, client_ids, no_blanks=no_blanks)
+            check(client_id, queues, client_ids, no_blanks=no_blanks)
         # A stranger is logged as [BUG]; the client drops all its queues of the topic.
         return of_members()(client_id) if client_id in members else []
 
     return of
 
 
-def _check(
-    client_id: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None, *, no_blanks: bool
-) -> None:
+def check(client_id: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None, *, no_blanks: bool) -> None:
     """`AbstractAllocateMessageQueueStrategy.check`."""
     if not client_id or (no_blanks and is_blank(client_id)):
         raise AllocationError(ILLEGAL_ARGUMENT, "currentCID is empty")
