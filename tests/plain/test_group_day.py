@@ -303,6 +303,17 @@ def test_of_a_strategy_that_nobody_knows_no_owner_is_expected() -> None:
     assert found(day) == [("NOT_DETERMINABLE", "STRATEGY_UNKNOWN", 0, 1_000)]
 
 
+def test_a_member_of_a_strategy_that_nobody_knows_counts_while_it_is_one() -> None:
+    facts = GroupFacts(
+        member_lists=[members("x", 0, 500), members("xz", 500, 1_000)],
+        topics=[topic()],
+        running=[ObservedClient("x", "AVG"), ObservedClient("z", "Own")],
+    )
+    day = of(facts, None)
+    assert given_to(day) == [(0, 0, "x", False), (1, 0, "x", False)]
+    assert ("NOT_DETERMINABLE", "STRATEGY_UNKNOWN", 500, 1_000) in found(day)
+
+
 def test_what_logs_show_of_a_client_that_stopped() -> None:
     """It lacks its queues from then on until its group forgets it, for the cause that its end is."""
     facts = GroupFacts(
