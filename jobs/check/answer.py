@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from jobs.check.before import files_elsewhere, local_files, read_heads
 from jobs.check.elsewhere import NotSeenError, can_see
-from jobs.check.fields import FieldFound, Found, find_fields, is_needed
+from jobs.check.fields import FieldFound, Found, find_fields
 from jobs.check.heads import Head, some_of
 from jobs.errors import FaultlineError
-from jobs.settings.inputs import SEND_TIMEOUT_MS, SendsInput
+from jobs.settings.inputs import SEND_TIMEOUT_MS
 from jobs.settings.model import Settings
 from jobs.sources.doubtful_times import CLOCKS_DIFFER_S, time_to_come, zone_missing
 from jobs.sources.lake_apart import named_inputs
@@ -75,7 +75,7 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
     has_routes = bool(settings.inputs.routes.path)
     wrong: list[str] = []
     if rows or bad:
-        wrong += _wrong(found, heads, sends, has_routes=has_routes)
+        wrong += _wrong(found, heads, has_routes=has_routes)
         wrong += [*_doubtful_times(found, now), *_not_replayed(found, settings), *_calls(found, settings)]
     lines = [
         f"sends: {counted(files, 'file')}, the first lines of {len(heads)} of them: {counted(rows + bad, 'line')}",
@@ -83,11 +83,11 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
         *((*_table(found.fields), "") if found.fields else ()),
         *(f"  {problem}" for problem in wrong),
         *([f"  no field comes from {', '.join(found.unmapped[:20])}"] if found.unmapped else []),
-        *_counts("days", found.days),
-        *_counts("versions", found.versions),
-        *_counts("producers", found.producers),
-        *_counts("failures", found.failures),
-        *_counts("a run would publish", {"attempts": found.attempts, "calls without an attempt": found.calls}),
+        *_counts("days", sorted(found.days.items())),
+        *_counts("versions", found.versions.most_common()),
+        *_counts("producers", found.producers.most_common()),
+        *_counts("failures", found.failures.most_common()),
+        *_counts("a run would publish", list(found.publishable.items())),
     ]
     return lines, 2 if any(problem.startswith("WRONG") for problem in wrong) else 0
 
@@ -104,12 +104,10 @@ def _table(fields: Sequence[FieldFound]) -> Iterator[str]:
         yield f"  {'  '.join(cells)}  {examples}".rstrip()
 
 
-def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput, *, has_routes: bool) -> Iterator[str]:
+def _wrong(found: Found, heads: Sequence[Head], *, has_routes: bool) -> Iterator[str]:
     """WRONG for what costs every line, WARNING for the rest."""
-    for name, (column, near) in found.missing_columns.items():
-        has = f"; the header has {near}" if near else ""
-        verdict = "WRONG" if is_needed(name, found.missing_columns, sends) else "WARNING"
-        yield f"{verdict}: no column {column}{has} (inputs.sends.fields.{name})"
+    for sentence, is_needed in found.missing_columns.values():
+        yield f"{'WRONG' if is_needed else 'WARNING'}: {sentence}"
     for names in found.lacking if any(head.columns for head in heads) else ():
         if not any(name in found.missing_columns for name in names):
             yield f"WRONG: no column for {' or '.join(names)}, which each line needs; map it in [inputs.sends.fields]"
@@ -198,9 +196,9 @@ def _problems(found: FieldFound) -> Iterator[str]:
         yield f"{verdict}: {found.name} {shown} {problem} ({texts.total()} of {found.rows} lines)"
 
 
-def _counts(what: str, counts: Mapping[str, int]) -> Iterator[str]:
+def _counts(what: str, counts: Sequence[tuple[str, int]]) -> Iterator[str]:
     if counts:
-        shown = ", ".join(f"{name} ({count})" for name, count in list(counts.items())[:10])
+        shown = ", ".join(f"{name} ({count})" for name, count in counts[:10])
         more = f", … {len(counts) - 10} more" if len(counts) > 10 else ""
         yield f"  {what}: {shown}{more}"
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from jobs.check.elsewhere import NotSeenError, can_see, list_elsewhere, opener, store_of
-from jobs.check.fields import is_needed, missing_columns
+from jobs.check.fields import find_fields
 from jobs.check.heads import MOST_LINES, Head, read_head, some_of
 from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
@@ -26,8 +26,8 @@ def check_before(settings: Settings, kinds: Sequence[str], needed: Iterable[str]
         InputUnreadableError: not a file, or its content does not fit its name.
         SettingValueError: the column that the settings map to a needed field is in no head.
     """
-    if missing := not_named(settings, needed):
-        raise InputMissingError(missing[0])
+    if unnamed := not_named(settings, needed):
+        raise InputMissingError(unnamed[0])
     files = {kind: local_files(settings, kind) for kind in kinds}
     unseen: set[str] = set()
     for kind in kinds:
@@ -42,7 +42,14 @@ def check_before(settings: Settings, kinds: Sequence[str], needed: Iterable[str]
         sends = settings.inputs.sends
         if files.get("sends") and any(source.column for source in sends.fields.values()):
             heads = read_heads(some_of(files["sends"], _MOST_FILES), settings)
-            return _missing(heads, settings) if any(head.records for head in heads) else []
+            missing = find_fields(heads, sends).missing_columns if any(head.records for head in heads) else {}
+            for name, (sentence, is_needed) in missing.items():
+                if is_needed:
+                    raise SettingValueError(
+                        f"{sentence}: each line needs a {name}, and none of the first lines of {len(heads)} files has"
+                        " that column; correct its name, faultline check says more"
+                    )
+            return [sentence for sentence, _ in missing.values()]
     return []
 
 
@@ -117,20 +124,3 @@ def read_heads(files: Sequence[InputFile], settings: Settings, most_lines: int =
     """The head of each file of sends."""
     sends, open_file = settings.inputs.sends, opener(files, settings.spark)
     return [read_head(file, format_of(file.name, sends.format), sends, open_file, most_lines) for file in files]
-
-
-def _missing(heads: list[Head], settings: Settings) -> list[str]:
-    """A sentence for each mapped, optional column that no head has."""
-    sends = settings.inputs.sends
-    missing = missing_columns(heads, sends)
-    said = []
-    for name, (column, near) in missing.items():
-        has = f"; the header has {near}" if near else ""
-        sentence = f"no column {column}{has} (inputs.sends.fields.{name})"
-        if is_needed(name, missing, sends):
-            raise SettingValueError(
-                f"{sentence}: each line needs a {name}, and none of the first lines of {len(heads)} files has that"
-                " column; correct its name, faultline check says more"
-            )
-        said.append(sentence)
-    return said

@@ -20,6 +20,7 @@ from udfs.plain_written_time import lacks_zone, plain_written_ms
 
 _MOST_EXAMPLES = 3
 _WITH_BROKER, _WITHOUT_BROKER = "with a broker", "without a broker"
+_ATTEMPTS, _CALLS = "attempts", "calls without an attempt"
 _NEEDED = {name for names in REQUIRED for name in names if FIELD_KINDS[name] == "text"}
 _IN_MS = {"ns": Decimal("1e-6"), "us": Decimal("1e-3"), "ms": Decimal(1), None: Decimal(1), "s": Decimal(1000)}
 
@@ -54,21 +55,22 @@ class FieldFound:
         return self.problems.total()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Found:
-    """What the heads contain.
+    """What the heads contain; all counts are of lines.
 
     Attributes:
         fields: each canonical field that the log or the settings have, in order.
         lacking: alternatives of which each line needs one and the log has none.
-        lines_lacking: the same for lines: number of lines without any of them.
-        missing_columns: canonical field to its column in the settings that no head has, and the nearest column.
+        missing_columns: canonical field whose column in the settings no head has, to a sentence on it, and whether each
+            line is quarantined for it.
         unmapped: columns that no field uses.
-        days, versions, producers: with their lines.
         lists: columns that hold arrays of objects.
-        attempts: lines that a run publishes as attempts, if their addresses are known.
-        calls: lines of sends that failed without a broker: a run publishes them as calls without an attempt.
-        failures: outcomes of failures, with or without a broker, with their lines.
+        lines_lacking: alternatives that the log has and a line has none of.
+        days, versions, producers: of the lines.
+        failures: outcomes of failures, with or without a broker.
+        publishable: what a run publishes: attempts, if their addresses are known, and sends that failed without a
+            broker, as calls without an attempt.
         long_calls: lines of the default send time-out or more that are seldom one attempt: failures without a broker,
             and answers, but not of async sends, whose time-outs come late.
         by_address: lines with a broker's address and no name; routes must give the name.
@@ -77,19 +79,18 @@ class Found:
 
     fields: tuple[FieldFound, ...]
     lacking: tuple[tuple[str, ...], ...]
-    lines_lacking: Mapping[tuple[str, ...], int]
-    missing_columns: Mapping[str, tuple[str, str]]
+    missing_columns: Mapping[str, tuple[str, bool]]
     unmapped: tuple[str, ...]
-    days: Mapping[str, int]
-    versions: Mapping[str, int]
-    producers: Mapping[str, int]
     lists: tuple[str, ...]
-    attempts: int
-    calls: int
-    failures: Mapping[str, int]
-    long_calls: int
-    by_address: int
-    contradicting: int
+    lines_lacking: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    days: Counter[str] = field(default_factory=Counter)
+    versions: Counter[str] = field(default_factory=Counter)
+    producers: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    publishable: Counter[str] = field(default_factory=lambda: Counter({_ATTEMPTS: 0, _CALLS: 0}))
+    long_calls: int = 0
+    by_address: int = 0
+    contradicting: int = 0
 
     @property
     def looks_like_calls(self) -> bool:
@@ -102,68 +103,56 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
     columns = dict.fromkeys(column for head in heads for column in head.columns)
     inner = {column for head in heads for record in head.records for column in record}  # objects too
     fields = {name: FieldFound(name, _source(name, sends_input, {*columns, *inner})) for name in FIELD_KINDS}
-    lines_lacking: Counter[tuple[str, ...]] = Counter()
-    days: Counter[str] = Counter()
-    versions: Counter[str] = Counter()
-    producers: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    lines: Counter[str] = Counter()
+    absent = [name for name, source in sends_input.fields.items() if source.column and not fields[name].source]
+    named = {_bare(sends_input.source_of(name).column) for name, of_name in fields.items() if of_name.source}
+    texts = [record for head in heads if head.is_typed for record in head.records]
+    found = Found(
+        tuple(of_name for of_name in fields.values() if of_name.source),
+        tuple(names for names in REQUIRED if not any(fields[name].source for name in names)),
+        {name: (_no_column(name, columns, sends_input), _is_needed(name, absent, sends_input)) for name in absent},
+        tuple(column for column in columns if _bare(column) not in named),
+        tuple(column for column in columns if any(_holds_objects(record.get(column)) for record in texts)),
+    )
     for head in heads:
         for record in head.records:
-            values = {name: _look(found, record, head, sends_input) for name, found in fields.items() if found.source}
-            lacking = [names for names in REQUIRED if all(values.get(name) is None for name in names)]
-            outcome, is_nowhere = values.get("outcome") or "", BROKER in lacking
-            is_failure, is_at_odds = is_plain_failure(outcome), _is_at_odds(values, sends_input)
-            if is_failure:
-                failures[f"{outcome} {_WITHOUT_BROKER if is_nowhere else _WITH_BROKER}"] += 1
-            if is_failure and is_nowhere:
-                lacking.remove(BROKER)
-            if not lacking and "" not in values.values() and not is_at_odds:
-                lines["calls" if is_nowhere else "attempts"] += 1
-                took_ms = in_ms("latency_ms", values["latency_ms"] or "", sends_input) or 0
-                may_be_long = is_nowhere if is_failure else values.get("mode") != "ASYNC"
-                lines["long"] += may_be_long and took_ms >= SEND_TIMEOUT_MS
-            lines["at an address"] += not values.get("broker_name") and bool(values.get("broker_addr"))
-            lines["at odds"] += is_at_odds
-            lines_lacking.update(lacking)
-            days.update(_day(values, sends_input))
-            versions.update([values.get("client_version") or "none"])
-            producers.update(
-                [f"{values.get('producer_group') or ''} {values.get('client_id') or ''}".strip() or "none"]
-            )
-    named = {_bare(sends_input.source_of(name).column) for name, found in fields.items() if found.source}
-    records = [record for head in heads if head.is_typed for record in head.records]
-    return Found(
-        tuple(found for found in fields.values() if found.source),
-        tuple(names for names in REQUIRED if not any(fields[name].source for name in names)),
-        {names: count for names, count in lines_lacking.items() if any(fields[name].source for name in names)},
-        missing_columns(heads, sends_input),
-        tuple(column for column in columns if _bare(column) not in named),
-        dict(sorted(days.items())),
-        dict(versions.most_common()),
-        dict(producers.most_common()),
-        tuple(column for column in columns if any(_holds_objects(record.get(column)) for record in records)),
-        lines["attempts"],
-        lines["calls"],
-        dict(failures.most_common()),
-        lines["long"],
-        lines["at an address"],
-        lines["at odds"],
-    )
+            _count(found, record, head, sends_input)
+    return found
 
 
-def missing_columns(heads: Sequence[Head], sends_input: SendsInput) -> dict[str, tuple[str, str]]:
-    """Canonical field to its column in the settings that no head has, and the nearest column."""
-    columns = dict.fromkeys(column for head in heads for column in head.columns)
-    inner = {column for head in heads for record in head.records for column in record}
-    return {
-        name: (source.column, nearest(source.column, columns))
-        for name, source in sends_input.fields.items()
-        if source.column and source.column not in columns and source.column not in inner
-    }
+def _count(found: Found, record: Record, head: Head, sends_input: SendsInput) -> None:
+    """Count one line."""
+    values = {of_name.name: _look(of_name, record, head, sends_input) for of_name in found.fields}
+    times = {name: in_ms(name, text, sends_input) for name in TIMES if (text := values.get(name))}
+    lacking = [names for names in REQUIRED if all(values.get(name) is None for name in names)]
+    outcome, is_nowhere = values.get("outcome") or "", BROKER in lacking
+    is_failure, is_at_odds = is_plain_failure(outcome), _is_at_odds(times)
+    if is_failure:
+        found.failures[f"{outcome} {_WITHOUT_BROKER if is_nowhere else _WITH_BROKER}"] += 1
+    if is_failure and is_nowhere:
+        lacking.remove(BROKER)
+    if not lacking and "" not in values.values() and not is_at_odds:
+        found.publishable[_CALLS if is_nowhere else _ATTEMPTS] += 1
+        may_be_long = is_nowhere if is_failure else values.get("mode") != "ASYNC"
+        found.long_calls += may_be_long and (times.get("latency_ms") or 0) >= SEND_TIMEOUT_MS
+    found.by_address += not values.get("broker_name") and bool(values.get("broker_addr"))
+    found.contradicting += is_at_odds
+    found.lines_lacking.update(names for names in lacking if names not in found.lacking)
+    ends_ms = [at for name in ("ended_at_ms", "started_at_ms") if (at := times.get(name)) is not None]
+    found.days.update(f"{dt.datetime.fromtimestamp(at / 1000, dt.UTC):%Y-%m-%d}" for at in ends_ms[:1])
+    found.versions[values.get("client_version") or "none"] += 1
+    producer = f"{values.get('producer_group') or ''} {values.get('client_id') or ''}".strip()
+    found.producers[producer or "none"] += 1
 
 
-def is_needed(name: str, absent: Collection[str], sends_input: SendsInput) -> bool:
+def _no_column(name: str, columns: Collection[str], sends_input: SendsInput) -> str:
+    """That no head has the field's column, with the nearest one, ignoring letter case and separators."""
+    column, by_letters = sends_input.source_of(name).column, {plain(column): column for column in columns}
+    near = difflib.get_close_matches(plain(column), by_letters, n=1)
+    has = f"; the header has {by_letters[near[0]]}" if near else ""
+    return f"no column {column}{has} (inputs.sends.fields.{name})"
+
+
+def _is_needed(name: str, absent: Collection[str], sends_input: SendsInput) -> bool:
     """Whether a line without the field is quarantined because the settings have no alternative to it.
 
     Args:
@@ -174,17 +163,6 @@ def is_needed(name: str, absent: Collection[str], sends_input: SendsInput) -> bo
     others = [other for names in REQUIRED if name in names for other in names if other != name]
     is_one_of = any(name in names for names in REQUIRED)
     return is_one_of and not any(other in sends_input.fields and other not in absent for other in others)
-
-
-def nearest(name: str, columns: Collection[str]) -> str:
-    """The nearest column, ignoring letter case and separators; empty when none is near.
-
-    >>> nearest("costUs", ["at", "cost_us"]), nearest("x", ["at"])
-    ('cost_us', '')
-    """
-    bare = {plain(column): column for column in columns}
-    near = difflib.get_close_matches(plain(name), bare, n=1)
-    return bare[near[0]] if near else ""
 
 
 def plain(name: str) -> str:
@@ -248,8 +226,7 @@ def _is_number(name: str, sends_input: SendsInput) -> bool:
     return is_one and name not in sends_input.values and sends_input.source_of(name).constant is None
 
 
-def _is_at_odds(values: Mapping[str, str | None], sends_input: SendsInput) -> bool:
-    times = {name: in_ms(name, text, sends_input) for name in TIMES if (text := values.get(name))}
+def _is_at_odds(times: Mapping[str, int | None]) -> bool:
     ended, took = times.get("ended_at_ms"), times.get("latency_ms")
     if ended is None or took is None:
         return False
@@ -271,12 +248,3 @@ def in_ms(name: str, text: str, sends_input: SendsInput) -> int | None:
         return math.floor(Decimal(text) * _IN_MS[unit])
     except (ArithmeticError, ValueError):
         return None
-
-
-def _day(values: Mapping[str, str | None], sends_input: SendsInput) -> list[str]:
-    for name in ("ended_at_ms", "started_at_ms"):
-        if text := values.get(name):
-            value = in_ms(name, text, sends_input)
-            if value is not None:
-                return [dt.datetime.fromtimestamp(value / 1000, dt.UTC).date().isoformat()]
-    return []
