@@ -157,10 +157,15 @@ def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | N
     for key, item in value.items():
         name = f"{at}{column_name((key,))}"
         if isinstance(item, dict):
-            yield name, json.dumps(item, ensure_ascii=False)
+            yield name, json.dumps(item, ensure_ascii=False, default=str)
             yield from _flat(item, f"{name}.")
+        elif item is None or isinstance(item, str):
+            yield name, item
         else:
-            yield name, item if item is None or isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+            yield (
+                name,
+                json.dumps(item, ensure_ascii=False, default=str) if isinstance(item, bool | list) else str(item),
+            )
 
 
 def _csv(name: str, text: str, most_lines: int) -> Head:
@@ -170,6 +175,7 @@ def _csv(name: str, text: str, most_lines: int) -> Head:
         names = columns_of(header)
     except csv.Error as error:
         return Head(name, False, (), (), ((at, f"is not a header: {error}"),))
+    paths = [column_name((name,)) for name in names]
     records: list[Record] = []
     bad: list[tuple[int, str]] = []
     for number, line in itertools.islice(lines, most_lines):
@@ -179,7 +185,7 @@ def _csv(name: str, text: str, most_lines: int) -> Head:
             bad.append((number, "has a quote that is not closed" if line.count('"') % 2 else f"is not CSV: {error}"))
             continue
         if len(row) == len(names) and line != header:
-            records.append(dict(_named(zip(names, map(str.strip, row), strict=True))))
+            records.append(_named(zip(paths, map(str.strip, row), strict=True)))
         elif line != header:
             bad.append((number, f"has {len(row)} columns, the header has {len(names)}"))
     return Head(name, False, tuple(names), tuple(records), tuple(bad))
@@ -212,7 +218,7 @@ def _parquet(name: str, opened: IO[bytes], most_lines: int) -> Head:
             f"{name} cannot be read as Parquet ({error}); replace it with a complete copy"
         ) from error
     rows = [] if batch is None else batch.to_pylist()
-    return Head(name, False, tuple(_parquet_names(schema)), tuple(dict(_named(_flat_row(row))) for row in rows))
+    return Head(name, False, tuple(_parquet_names(schema)), tuple(_named(_flat(row)) for row in rows))
 
 
 def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:
@@ -226,19 +232,6 @@ def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:
             yield f"{at}{column_name((field.name,))}"
 
 
-def _named(row: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str | None]]:
+def _named(row: Iterable[tuple[str, str | None]]) -> Record:
     """Every column under its name with and without backticks: settings may use either."""
-    for name, text in row:
-        yield name, text
-        yield (name.replace("`", ""), text) if "`" in name else (column_name((name,)), text)
-
-
-def _flat_row(row: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | None]]:
-    for key, item in row.items():
-        if isinstance(item, dict):
-            yield from _flat_row(item, f"{at}{column_name((key,))}.")
-        else:
-            yield (
-                f"{at}{column_name((key,))}",
-                None if item is None else str(item).lower() if isinstance(item, bool) else str(item),
-            )
+    return {form: text for name, text in row for form in (name, name.replace("`", ""))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from jobs.check.fields import find_fields, plain
 from jobs.check.heads import Head
@@ -70,8 +70,12 @@ _SECONDS, _MILLIS, _MICROS = 1e11, 1e14, 1e17  # a time since 1970 below these i
 
 def propose(heads: Sequence[Head], sends: SendsInput) -> str:
     """Tables `[inputs.sends.fields]` and `[inputs.sends.values]`; existing mappings are kept."""
-    texts = _texts(heads)
-    columns = _guessed(texts, sends)
+    texts = {
+        column: Counter(text for head in heads for record in head.records if (text := record.get(column)))
+        for column in dict.fromkeys(column for head in heads for column in head.columns)
+    }
+    constants = {name: source.value for name, source in sends.fields.items() if source.value is not None}
+    columns = _guessed(texts, constants, sends)
     lines = [
         "# Guessed from the names and values in the first lines of the log: correct it, then pass it with",
         "# --settings beside your own, and run faultline check again.",
@@ -81,9 +85,8 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
             for column in columns
             if column != columns[column] or _unit(column, column, texts)
         ),
-        *_constants(sends),
+        *(f"{name} = {{ value = {json.dumps(value, ensure_ascii=False)} }}" for name, value in constants.items()),
     ]
-    known = {*columns, *(name for name, source in sends.fields.items() if source.value is not None)}
     if any(head.looks_like_csv for head in heads):
         lines.insert(2, '# The log looks like CSV: set [inputs.sends] format = "csv", or name it .csv, and try again.')
     found = find_fields(heads, sends)
@@ -95,7 +98,7 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
     lines += [
         f"# {' or '.join(names)}: each line needs it, and no column looks like it"
         for names in REQUIRED
-        if not known & {*names}
+        if not {*columns, *constants} & {*names}
     ]
     rows = sum(len(head.records) for head in heads)
     for name, column in columns.items():
@@ -103,27 +106,18 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
     return "\n".join(lines)
 
 
-def _texts(heads: Sequence[Head]) -> dict[str, Counter[str]]:
-    """Columns and their texts, without objects."""
-    texts: dict[str, Counter[str]] = {column: Counter() for head in heads for column in head.columns}
-    for head in heads:
-        for record in head.records:
-            for column, text in record.items():
-                if text and column in texts:
-                    texts[column][text] += 1
-    return texts
-
-
-def _guessed(texts: Mapping[str, Counter[str]], sends: SendsInput) -> dict[str, str]:
+def _guessed(texts: Mapping[str, Counter[str]], constants: Collection[str], sends: SendsInput) -> dict[str, str]:
     """Canonical field to column: from the settings, else by the same name, else by a synonym."""
     chosen = {name: source.column for name, source in sends.fields.items() if source.column in texts}
-    constants = {name for name, source in sends.fields.items() if source.value is not None}
     left = [name for name in FIELD_KINDS if name not in chosen and name not in constants]
-    for is_alike in (_is_same, _is_synonym):
+    own = {name: {plain(name), plain(name.removesuffix("_ms"))} for name in left}
+    synonyms = {name: {*_NAMES[name].split()} for name in left}
+    for words in (own, synonyms):
         for name in left:
             free = [column for column in texts if column not in chosen.values() and _may_be(name, texts[column])]
-            if name not in chosen and (column := next((alike for alike in free if is_alike(name, alike)), None)):
-                chosen[name] = column
+            alike = next((column for column in free if words[name] & _forms(column)), None)
+            if name not in chosen and alike is not None:
+                chosen[name] = alike
     return {name: chosen[name] for name in FIELD_KINDS if name in chosen}
 
 
@@ -135,14 +129,6 @@ def _may_be(name: str, texts: Counter[str]) -> bool:
         count for text, count in texts.items() if _NUMBER.match(text) or (name in TIMES and plain_written_ms(text))
     )
     return 2 * fitting >= texts.total()
-
-
-def _is_same(name: str, column: str) -> bool:
-    return plain(name) in _forms(column) or plain(name.removesuffix("_ms")) in _forms(column)
-
-
-def _is_synonym(name: str, column: str) -> bool:
-    return bool(set(_NAMES[name].split()) & _forms(column))
 
 
 def _forms(column: str) -> set[str]:
@@ -173,12 +159,6 @@ def _unit(name: str, column: str, texts: Mapping[str, Counter[str]]) -> str:
     except ValueError:
         return "iso8601"
     return "s" if number < _SECONDS else "" if number < _MILLIS else "us" if number < _MICROS else "ns"
-
-
-def _constants(sends: SendsInput) -> Iterator[str]:
-    for name, source in sends.fields.items():
-        if source.value is not None:
-            yield f"{name} = {{ value = {json.dumps(source.value, ensure_ascii=False)} }}"
 
 
 def _values(name: str, texts: Counter[str], rows: int, sends: SendsInput) -> Iterator[str]:
