@@ -13,7 +13,7 @@ from jobs.check.heads import Head, some_of
 from jobs.errors import FaultlineError
 from jobs.settings.inputs import SEND_TIMEOUT_MS
 from jobs.settings.model import Settings
-from jobs.sources.doubtful_times import CLOCKS_DIFFER_S, time_to_come, zone_missing
+from jobs.sources.doubtful_times import times_to_come, zone_missing
 from jobs.sources.lake_apart import named_inputs
 from jobs.sources.local_files import DEFAULT_STORE, is_local
 from jobs.text.terminal import counted
@@ -154,10 +154,8 @@ def _in_some_lines(found: Found, rows: int, *, has_routes: bool) -> Iterator[str
 def _doubtful_times(found: Found, now: dt.datetime) -> Iterator[str]:
     """A WARNING for times without a zone, in the text or the settings, and for times in the future."""
     for field in found.fields:
-        if field.without_zone:
-            yield f"WARNING: {zone_missing(field.name, field.without_zone)}"
-        if field.last_ms > (now.timestamp() + CLOCKS_DIFFER_S) * 1000:
-            yield f"WARNING: {time_to_come(field.name, field.last_ms)}"
+        doubts = (*zone_missing(field.name, field.without_zone), *times_to_come(field.name, field.last_ms, now))
+        yield from (f"WARNING: {doubt}" for doubt in doubts)
 
 
 def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.settings.model import Settings
-from jobs.sources.doubtful_times import CLOCKS_DIFFER_S, time_to_come, times_without_zone, zone_missing
+from jobs.sources.doubtful_times import times_to_come, times_without_zone, zone_missing
 from jobs.sources.fault_item_updates import UPDATE_LINES
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
 from jobs.sources.staged import Staged
@@ -31,14 +31,11 @@ class StagedSends(Staged):
 
     def warnings(self, now: dt.datetime, settings: Settings) -> list[str]:
         """Times without a zone, and times to come."""
-        observed = self.inputs[0].observed
-        said = []
-        if without_zone := observed.get("without_zone"):
-            said.append(zone_missing(" or ".join(times_without_zone(settings.inputs.sends)), without_zone))
-        last_ms = observed.get("last_ended_ms")
-        if last_ms and last_ms > (now.timestamp() + CLOCKS_DIFFER_S) * 1000:
-            said.append(time_to_come("ended_at_ms", last_ms))
-        return said
+        observed, zoneless = self.inputs[0].observed, times_without_zone(settings.inputs.sends)
+        return [
+            *zone_missing(" or ".join(zoneless), observed.get("without_zone") or 0),
+            *times_to_come("ended_at_ms", observed.get("last_ended_ms") or 0, now),
+        ]
 
     def sends(self, day: Day) -> DataFrame:
         """Rows of the table `sends` of the day."""
