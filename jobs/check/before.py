@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from jobs.check.elsewhere import NotSeenError, can_see, list_elsewhere, opener, store_of
@@ -12,7 +11,7 @@ from jobs.check.heads import MOST_LINES, Head, read_head, some_of
 from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
 from jobs.sources.contents import HEAD_BYTES, TEXT
-from jobs.sources.local_files import AT_ONCE, DEFAULT_STORE, InputFile, Listing, checked, is_local, list_local
+from jobs.sources.local_files import DEFAULT_STORE, InputFile, Listing, checked, is_local, list_local
 from jobs.sources.send_kinds import format_of
 
 _MOST_FILES = 5
@@ -100,7 +99,7 @@ def _files_of(listings: Iterable[Listing], paths: Sequence[str], named: Sequence
     return sorted(files)
 
 
-def _looked_into(files: Sequence[InputFile], kind: str, settings: Settings) -> Iterator[InputFile]:
+def _looked_into(files: Sequence[InputFile], kind: str, settings: Settings) -> Sequence[InputFile]:
     """The files, after a look at the first bytes of each.
 
     Raises:
@@ -113,11 +112,8 @@ def _looked_into(files: Sequence[InputFile], kind: str, settings: Settings) -> I
         with open_file(file) as opened:
             return opened.read(HEAD_BYTES)
 
-    def look(file: InputFile) -> InputFile:
-        return checked(file, format_of(file.name, settings.inputs.sends.format) if kind == "sends" else TEXT, head)
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield from pool.map(look, files)
+    asked_for = settings.inputs.sends.format if kind == "sends" else TEXT
+    return checked(files, lambda name: format_of(name, asked_for), head)
 
 
 def read_heads(files: Sequence[InputFile], settings: Settings, most_lines: int = MOST_LINES) -> list[Head]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError, LakeError
 from jobs.sources.lake_apart import alternatives
-from jobs.sources.local_files import InputFile, Listing, is_hidden, missing
+from jobs.sources.local_files import InputFile, Listing, listing_of, missing
 from jobs.uri import is_elsewhere
 
 if TYPE_CHECKING:  # a machine may lack it
@@ -62,56 +61,45 @@ def list_elsewhere(path: str, spark: Mapping[str, str]) -> Listing:
     Raises:
         NotSeenError: the store does not answer, or refuses.
     """
+    root, key = _parts(path)
+    below: list[tuple[InputFile, str]] = []
     try:
-        return _listed(path, spark)
+        with _seeing(path, spark) as options:
+            from deltalake.fs import DeltaStorageHandler  # noqa: PLC0415 - its package may be missing
+            from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 - same
+
+            handler = DeltaStorageHandler(f"{root}/", options)
+
+            def inside(folder: FileInfo, *, recursive: bool = False) -> list[FileInfo]:
+                selector = FileSelector(folder.path, allow_not_found=True, recursive=recursive)
+                return handler.get_file_info_selector(selector)
+
+            (named,) = found = handler.get_file_info([key])
+            if named.type == FileType.NotFound:
+                found = [match for pattern in alternatives(key) for match in _matches(handler, pattern, inside)]
+            for match in found:
+                top = match.path if match is named and not match.is_file else match.path.rpartition("/")[0]
+                for entry in [match] if match.is_file else inside(match, recursive=True):
+                    if entry.is_file:
+                        file = InputFile(f"{root}/{entry.path}", entry.size, (entry.mtime_ns or 0) // 1_000_000)
+                        below.append((file, entry.path.removeprefix(top)))
     except InputMissingError as error:
         return Listing((), (), (error,))
+    return listing_of(below, () if below else (missing(path),))
 
 
-def _listed(path: str, spark: Mapping[str, str]) -> Listing:
-    root, key = _parts(path)
-    files: list[InputFile] = []
-    hidden: list[str] = []
-    with _seeing(path, spark) as options:
-        from deltalake.fs import DeltaStorageHandler  # noqa: PLC0415 - its package may be missing
-        from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 - same
-
-        handler = DeltaStorageHandler(f"{root}/", options)
-
-        def inside(folder: FileInfo, *, recursive: bool = False) -> list[FileInfo]:
-            return handler.get_file_info_selector(FileSelector(folder.path, allow_not_found=True, recursive=recursive))
-
-        (named,) = found = handler.get_file_info([key])
-        if named.type == FileType.NotFound:
-            found = [match for pattern in alternatives(key) for match in _matches(handler, pattern, inside)]
-        for match in found:
-            top = match.path if match is named and not match.is_file else match.path.rpartition("/")[0]
-            for entry in [match] if match.is_file else inside(match, recursive=True):
-                name = f"{root}/{entry.path}"
-                if entry.is_file and any(map(is_hidden, entry.path.removeprefix(top).split("/"))):
-                    hidden.append(name)
-                elif entry.is_file:
-                    files.append(InputFile(name, entry.size, (entry.mtime_ns or 0) // 1_000_000))
-    problems = () if files or hidden else (missing(path),)
-    return Listing(tuple(sorted(set(files))), tuple(sorted(set(hidden))), problems)
-
-
-def opener(files: Iterable[InputFile], spark: Mapping[str, str]) -> Open:
+def opener(files: Sequence[InputFile], spark: Mapping[str, str]) -> Open:
     """What opens any of the files, here or on another store, without asking again for their sizes.
 
     What it opens raises, until it is closed, an InputUnreadableError, or a NotSeenError.
     """
-    sizes: dict[str, dict[str, int]] = defaultdict(dict)
-    for file in files:
-        if is_elsewhere(file.name):
-            root, key = _parts(file.name)
-            sizes[root][key] = file.size
     handlers: dict[str, Any] = {}
-    for root, known in sizes.items():
+    for root in {store_of(file.name) for file in files if is_elsewhere(file.name)}:
+        sizes = {_parts(file.name)[1]: file.size for file in files if store_of(file.name) == root}
         with _seeing(root, spark) as options:
             from deltalake.fs import DeltaStorageHandler  # noqa: PLC0415 - its package may be missing
 
-            handlers[root] = DeltaStorageHandler(f"{root}/", options, known)
+            handlers[root] = DeltaStorageHandler(f"{root}/", options, sizes)
 
     @contextmanager
     def opened(file: InputFile) -> Iterator[IO[bytes]]:

@@ -13,9 +13,10 @@ from pyspark.sql import functions as F
 from jobs.settings.consumer_groups import ClientLogSettings
 from jobs.settings.model import Settings
 from jobs.sources.dispositions import with_disposition
-from jobs.sources.files import Manifest, shown_path
+from jobs.sources.files import shown_path
 from jobs.sources.json_lines import PLACE, text_lines
 from jobs.sources.line_faults import Rule, is_no_time, with_faults
+from jobs.sources.local_files import Listing
 from jobs.uri import path_on_store
 from udfs.client_log import (
     QUEUE_EVENTS,
@@ -51,7 +52,7 @@ _NUMBER = re.compile(r"(?:\.\d{1,3})?(?:\.gz)?$")
 
 
 def read_client_logs(
-    spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], row_count: Observation
+    spark: SparkSession, manifest: Listing, settings: Settings, days: tuple[dt.date, dt.date], row_count: Observation
 ) -> DataFrame:
     """One row per line of the logs, with its disposition, and its event if it is about ownership.
 
@@ -89,7 +90,7 @@ def read_client_logs(
 
 def log_entries(
     spark: SparkSession,
-    manifest: Manifest,
+    manifest: Listing,
     settings: Settings,
     row_count: Observation,
     message: Callable[[Column], Column],

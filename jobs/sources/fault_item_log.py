@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from jobs.settings.model import Settings
 from jobs.sources.client_log import entry_rules, log_entries
 from jobs.sources.dispositions import with_disposition
-from jobs.sources.files import Manifest
 from jobs.sources.line_faults import with_faults
+from jobs.sources.local_files import Listing
 from udfs.fault_item_log import fault_item_event, fault_item_fields, fault_item_message, is_broken_off
 
 FAULT_ITEM_LOGS = "fault_item_logs"
@@ -23,7 +23,7 @@ SCHEMA = (
 
 
 def read_fault_item_logs(
-    spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], row_count: Observation
+    spark: SparkSession, manifest: Listing, settings: Settings, days: tuple[dt.date, dt.date], row_count: Observation
 ) -> DataFrame:
     """One row per line of the logs, with its disposition, and its event if it is about a fault item.
 

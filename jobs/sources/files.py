@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from pyspark.sql import Column, SparkSession
@@ -13,32 +12,14 @@ from pyspark.sql import functions as F
 
 from jobs.errors import InputUnreadableError
 from jobs.sources.contents import HEAD_BYTES, TEXT
-from jobs.sources.local_files import AT_ONCE, InputFile, checked, list_local
+from jobs.sources.local_files import AT_ONCE, Listing, checked, list_local, listing_of
 from jobs.sources.stores import Stores
 from jobs.spark.failures import root_cause
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """All files of one input, and those that are skipped by rule.
-
-    Attributes:
-        files: what is read.
-        hidden: names that are skipped, as they are hidden or half-copied.
-    """
-
-    files: tuple[InputFile, ...]
-    hidden: tuple[str, ...]
-
-    @property
-    def readable(self) -> dict[str, InputFile]:
-        """Path for Spark's readers, with glob characters escaped, to its file; empty files left out."""
-        return {re.sub(r"([\\{}\[\]*?])", r"\\\1", file.name): file for file in self.files if file.size}
-
-
 def list_files(
     spark: SparkSession, paths: Sequence[str], *, lake: str = "", kind_of: Callable[[str], str] = lambda _: TEXT
-) -> Manifest:
+) -> Listing:
     """Every file below `paths`, each once: each path a file, a folder read to any depth, or a glob.
 
     Files that are hidden (their name, or a folder's below the path, starts with a dot or an underscore) or still being
@@ -56,24 +37,13 @@ def list_files(
         SettingValueError: a path that leads into the lake.
     """
     stores = Stores(spark)
-    listing = list_local([path for path in paths if stores.is_local(path)], lake)
-    if listing.problems:
-        raise listing.first_problem
-    files_by_name = {file.name: file for file in listing.files}
-    hidden = set(listing.hidden)
-    for path in paths:
-        for file, is_hidden in () if stores.is_local(path) else stores.found(path):
-            if is_hidden:
-                hidden.add(file.name)
-            else:
-                files_by_name[file.name] = file
-
-    def look(file: InputFile) -> InputFile:
-        return checked(file, kind_of(file.name), lambda file: stores.head(file, HEAD_BYTES))
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        files = tuple(pool.map(look, sorted(files_by_name.values())))
-    return Manifest(files, tuple(sorted(hidden)))
+    local = list_local([path for path in paths if stores.is_local(path)], lake)
+    if local.problems:
+        raise local.first_problem
+    others = listing_of(found for path in paths if not stores.is_local(path) for found in stores.found(path))
+    files = sorted({*local.files, *others.files})
+    hidden = tuple(sorted({*local.hidden, *others.hidden}))
+    return Listing(checked(files, kind_of, lambda file: stores.head(file, HEAD_BYTES)), hidden)
 
 
 def shown_path(file: Column) -> Column:
@@ -81,7 +51,7 @@ def shown_path(file: Column) -> Column:
     return F.regexp_replace(F.try_url_decode(F.replace(file, F.lit("+"), F.lit("%2B"))), "^file:/*", "/")
 
 
-def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
+def check_unchanged(spark: SparkSession, manifest: Listing) -> None:
     """Fail when a file changed or vanished since it was listed.
 
     Raises:
@@ -97,7 +67,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
             raise InputUnreadableError(f"{file.name} changed while it was read; run again when it is complete")
 
 
-def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | None:
+def unreadable(error: Exception, manifest: Listing) -> InputUnreadableError | None:
     """The error of a failed read, or None when a file did not cause it."""
     text = str(error)
     match = re.search(r"(?:reading file|FAILED_READ_FILE)[^\n]*?((?:[a-z0-9]+:)?/[^\s\"']+)", text)

@@ -12,7 +12,6 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 from jobs.settings.model import Settings
 from jobs.sources.dispositions import with_disposition, with_row_hash
-from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines
 from jobs.sources.line_faults import (
     Rule,
@@ -24,6 +23,7 @@ from jobs.sources.line_faults import (
     with_faults,
     wrong_fields,
 )
+from jobs.sources.local_files import Listing
 
 _TEXTS = (StringType(), ArrayType(StringType()))
 _AS_ANSWERED = ("body", "remark")  # as servers sent them, line breaks included
@@ -56,7 +56,7 @@ def text_field(name: str) -> StructField:
 def read_lines(
     spark: SparkSession,
     kind: LineKind,
-    manifest: Manifest,
+    manifest: Listing,
     settings: Settings,
     days: tuple[dt.date, dt.date],
     row_count: Observation,

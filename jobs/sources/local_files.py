@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError
@@ -50,8 +51,13 @@ class Listing:
     """
 
     files: tuple[InputFile, ...]
-    hidden: tuple[str, ...]
-    problems: tuple[FaultlineError, ...]
+    hidden: tuple[str, ...] = ()
+    problems: tuple[FaultlineError, ...] = ()
+
+    @property
+    def readable(self) -> dict[str, InputFile]:
+        """Path for Spark's readers, with glob characters escaped, to its file; empty files left out."""
+        return {re.sub(r"([\\{}\[\]*?])", r"\\\1", file.name): file for file in self.files if file.size}
 
     @property
     def size(self) -> int:
@@ -83,24 +89,39 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "_")) or name.endswith("._COPYING_")
 
 
-def checked(file: InputFile, kind: str, head: Callable[[InputFile], bytes]) -> InputFile:
-    """The file with its kind, after a look at its name and its first bytes.
+def listing_of(found: Iterable[tuple[InputFile, str]], problems: tuple[FaultlineError, ...] = ()) -> Listing:
+    """The listing of files of another store, each with its path below what was named."""
+    pairs = [(file, any(map(is_hidden, below.split("/")))) for file, below in found]
+    files = tuple(sorted({file for file, is_left_out in pairs if not is_left_out}))
+    return Listing(files, tuple(sorted({file.name for file, is_left_out in pairs if is_left_out})), problems)
+
+
+def checked(
+    files: Iterable[InputFile], kind_of: Callable[[str], str], head: Callable[[InputFile], bytes]
+) -> tuple[InputFile, ...]:
+    """The files with their kinds, after a look at their names and their first bytes.
 
     Args:
-        file: here or on another store.
-        kind: what it is read as.
+        files: here or on another store; a look at another store waits, so some are looked at together.
+        kind_of: what a file of this name is read as.
         head: reads the first `HEAD_BYTES` of a file.
 
     Raises:
-        InputUnreadableError: it cannot be read, its name has a colon, or its content does not fit its name.
+        InputUnreadableError: one cannot be read, its name has a colon, or its content does not fit its name.
     """
-    if ":" in file.name.rsplit("/", 1)[-1]:  # Hadoop takes the text before it for the scheme of a URI
-        raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
-    if file.size:
-        check_contents(file.name, kind, head(file))
-    elif kind == PARQUET and file.name.lower().endswith(".parquet"):
-        raise InputUnreadableError(f"{file.name} is empty, so it is not Parquet; replace it with a complete copy")
-    return replace(file, kind=kind)
+
+    def look(file: InputFile) -> InputFile:
+        kind = kind_of(file.name)
+        if ":" in file.name.rsplit("/", 1)[-1]:  # Hadoop takes the text before it for the scheme of a URI
+            raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
+        if file.size:
+            check_contents(file.name, kind, head(file))
+        elif kind == PARQUET and file.name.lower().endswith(".parquet"):
+            raise InputUnreadableError(f"{file.name} is empty, so it is not Parquet; replace it with a complete copy")
+        return replace(file, kind=kind)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return tuple(pool.map(look, files))
 
 
 def list_local(paths: Iterable[str], lake: str = "") -> Listing:

@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 from jobs.errors import InputUnreadableError
 from jobs.sources.client_log import OTHER_LOGGER, WITHOUT_HEAD
 from jobs.sources.dispositions import BLANK, PUBLISHED, line_numbers
-from jobs.sources.files import Manifest, shown_path
+from jobs.sources.files import shown_path
 from jobs.sources.json_lines import text_lines
+from jobs.sources.local_files import Listing
 from jobs.tables.day import Day
 from udfs.client_log import NAMING
 from udfs.log_layouts import head_of, looks_like_an_entry
@@ -146,7 +147,7 @@ def with_processes(lines: DataFrame, files: Sequence[LogFile]) -> DataFrame:
     return joined.withColumn("process", F.coalesce("log", "process")).drop("shown", "log").select(*lines.columns)
 
 
-def check_heads(lines: DataFrame, manifest: Manifest, counted: Sequence[Row]) -> None:
+def check_heads(lines: DataFrame, manifest: Listing, counted: Sequence[Row]) -> None:
     """Refuse a file whose lines all, or mostly, have no known head.
 
     Args:

@@ -19,8 +19,8 @@ from jobs.settings.send_fields import CLOSED, TIMES
 from jobs.sources.contents import CSV, PARQUET, TEXT
 from jobs.sources.csv_header import LONGEST_HEADER, columns_of, header_in
 from jobs.sources.csv_lines import csv_records
-from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines, place
+from jobs.sources.local_files import Listing
 from jobs.sources.matched_lines import matched_lines
 from jobs.sources.parquet_schemas import misfit
 from jobs.sources.send_fields import FIELDS, json_schema, meant, source_type
@@ -30,7 +30,7 @@ _NONE_WHEN_EMPTY = (*CLOSED, "client_version")
 """Fields of which an empty text would be a bad value."""
 
 
-def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
+def read_by_format(spark: SparkSession, manifest: Listing, sends_input: SendsInput) -> DataFrame:
     """One row per line or record of the files.
 
     Columns: `file`, `split`, `row` (its place; `row` counts within the partition of the scan), `raw` (as it was read; a
@@ -93,7 +93,7 @@ def _csv_records(spark: SparkSession, paths: Sequence[str], header: str, sends_i
     return _from_texts(records, columns, sends_input, F.coalesce(as_json, "raw"), damage, detail)
 
 
-def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, manifest: Manifest) -> DataFrame:
+def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, manifest: Listing) -> DataFrame:
     reader = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true")
     try:
         rows = reader.parquet(*paths)

@@ -17,7 +17,6 @@ from jobs.settings.send_fields import LATEST_MS, LONGEST_LATENCY_MS
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.dispositions import with_disposition, with_row_hash
 from jobs.sources.doubtful_times import times_without_zone
-from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte
 from jobs.sources.line_faults import (
     Rule,
@@ -31,6 +30,7 @@ from jobs.sources.line_faults import (
     with_faults,
     wrong_fields,
 )
+from jobs.sources.local_files import Listing
 from jobs.sources.matched_lines import MISMATCH
 from jobs.sources.send_fields import FIELDS, in_canonical_unit, meant
 from jobs.sources.send_formats import read_by_format
@@ -63,7 +63,7 @@ _TIMES_OF_ATTEMPT = ("started_at_ms", "submitted_at_ms", "ended_at_ms", "latency
 
 def read_sends(
     spark: SparkSession,
-    manifest: Manifest,
+    manifest: Listing,
     settings: Settings,
     broker_names: DataFrame | None,
     days: tuple[dt.date, dt.date],

@@ -13,8 +13,9 @@ from pyspark.sql import functions as F
 
 from jobs.settings.model import Settings
 from jobs.sources.dispositions import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
-from jobs.sources.files import Manifest, shown_path
+from jobs.sources.files import shown_path
 from jobs.sources.line_faults import detail_of, reasons_of
+from jobs.sources.local_files import Listing
 from jobs.sources.log_files import LogFile
 from jobs.tables.day import Day
 
@@ -57,7 +58,7 @@ class StagedInput:
 
     name: str
     lines: DataFrame
-    manifest: Manifest
+    manifest: Listing
     line_counts: LineCounts
     observed: Mapping[str, int | None] = field(default_factory=dict)
     log_files: tuple[LogFile, ...] = ()

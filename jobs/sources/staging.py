@@ -24,8 +24,9 @@ from jobs.sources.contents import TEXT
 from jobs.sources.dispositions import BLANK, DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
 from jobs.sources.fault_item_log import FAULT_ITEM_LOGS, read_fault_item_logs
 from jobs.sources.fault_item_updates import UPDATE_LINES
-from jobs.sources.files import Manifest, check_unchanged, list_files, unreadable
+from jobs.sources.files import check_unchanged, list_files, unreadable
 from jobs.sources.line_kinds import LineKind, read_lines
+from jobs.sources.local_files import Listing
 from jobs.sources.log_files import check_heads, log_counts, log_files, with_processes
 from jobs.sources.send_kinds import format_of
 from jobs.sources.send_log import read_sends
@@ -35,7 +36,7 @@ from jobs.sources.staged_sends import StagedSends
 from jobs.sources.topic_route import ANSWER, answered_route, broker_names
 
 _LOGS = (CLIENT_LOGS, FAULT_ITEM_LOGS)
-_Read = Callable[[Manifest, Observation], DataFrame]
+_Read = Callable[[Listing, Observation], DataFrame]
 _EVERY_DAY = (dt.date(1970, 1, 1), dt.date.max)
 _OF_ROUTES = ("captured_at_ms", "topic", "route")
 
@@ -50,7 +51,7 @@ class _Written:
     """
 
     name: str
-    manifest: Manifest
+    manifest: Listing
     path: str
     lines: DataFrame
     row_count: Observation
@@ -73,7 +74,7 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     answers = routes.lines.where(F.col("disposition") == PUBLISHED).select(*_OF_ROUTES) if routes else None
     names = broker_names(answers) if answers is not None else None
 
-    def read(manifest: Manifest, row_count: Observation) -> DataFrame:
+    def read(manifest: Listing, row_count: Observation) -> DataFrame:
         return read_sends(spark, manifest, settings, names, days, row_count)
 
     written = [_written(spark, "sends", manifest, read, folder)]
@@ -93,7 +94,7 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
         ReconciliationError: lines read and lines staged differ in number.
     """
 
-    def read_logs(manifest: Manifest, row_count: Observation) -> DataFrame:
+    def read_logs(manifest: Listing, row_count: Observation) -> DataFrame:
         return read_client_logs(spark, manifest, settings, days, row_count)
 
     readers = {**{kind.name: _reader_of(kind, spark, settings, days) for kind in KINDS}, CLIENT_LOGS: read_logs}
@@ -114,7 +115,7 @@ def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) 
         ReconciliationError: lines read and lines staged differ in number.
     """
 
-    def read(manifest: Manifest, row_count: Observation) -> DataFrame:
+    def read(manifest: Listing, row_count: Observation) -> DataFrame:
         return read_fault_item_logs(spark, manifest, settings, _EVERY_DAY, row_count)
 
     if not settings.inputs.client_logs.path:
@@ -123,7 +124,7 @@ def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) 
     return Staged(_staged(spark, [_written(spark, FAULT_ITEM_LOGS, logs, read, folder)]))
 
 
-def _files(spark: SparkSession, name: str, settings: Settings) -> Manifest:
+def _files(spark: SparkSession, name: str, settings: Settings) -> Listing:
     source: SendsInput | FilesInput = getattr(settings.inputs, name)
     format_asked_for = source.format if isinstance(source, SendsInput) else TEXT
     manifest = list_files(
@@ -146,7 +147,7 @@ def _reader_of(kind: LineKind, spark: SparkSession, settings: Settings, days: tu
 def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
     """Lines of topic routes of any day, each with its answer's route; a line without a code is an answer here."""
 
-    def read(manifest: Manifest, row_count: Observation) -> DataFrame:
+    def read(manifest: Listing, row_count: Observation) -> DataFrame:
         lines = read_lines(spark, ROUTES, manifest, settings, _EVERY_DAY, row_count)
         route = answered_route(F.coalesce("code", F.lit(ANSWER)), F.col("body"))
         return lines.withColumn("route", route).drop("code", "body")
@@ -154,7 +155,7 @@ def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
     return read
 
 
-def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, folder: str) -> _Written:
+def _written(spark: SparkSession, name: str, manifest: Listing, read: _Read, folder: str) -> _Written:
     row_count = Observation(name)
     path = f"{folder}/{name}"
     try:

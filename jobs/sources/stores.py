@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
-from jobs.sources.local_files import InputFile, is_hidden, is_local
+from jobs.sources.local_files import InputFile, is_local, missing
 from jobs.spark.failures import root_cause
 
 
@@ -62,8 +62,8 @@ class Stores:
                 f"{file.name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
             ) from error
 
-    def found(self, pattern: str) -> Iterator[tuple[InputFile, bool]]:
-        """Each file of another store below a path, and whether it is hidden there.
+    def found(self, pattern: str) -> Iterator[tuple[InputFile, str]]:
+        """Each file of another store that a path matches, with its path below it.
 
         Raises:
             InputMissingError: the path does not exist, or the store does not answer.
@@ -83,7 +83,7 @@ class Stores:
         except (Py4JError, ValueError) as error:
             raise InputMissingError(f"input {pattern} cannot be listed: {root_cause(error)}; check the path") from error
         if not matches:
-            raise InputMissingError(f"input {pattern} does not exist; give a file, a folder or a glob that matches")
+            raise missing(pattern)
 
     def _path(self, name: str) -> Any:
         return self._spark._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
@@ -92,10 +92,10 @@ class Stores:
         return self._path(name).getFileSystem(self._hadoop)
 
 
-def _found(status: Any, root: str) -> tuple[InputFile, bool]:
+def _found(status: Any, root: str) -> tuple[InputFile, str]:
     name = _shown(status.getPath())
-    below = name.removeprefix(root.rsplit("/", 1)[0])
-    return InputFile(name, status.getLen(), status.getModificationTime()), any(map(is_hidden, below.split("/")))
+    file = InputFile(name, status.getLen(), status.getModificationTime())
+    return file, name.removeprefix(root.rsplit("/", 1)[0])
 
 
 def _shown(path: Any) -> str:

@@ -189,8 +189,8 @@ class _Together:
     def is_local(self, _: str) -> bool:
         return False
 
-    def found(self, _: str) -> Iterator[tuple[InputFile, bool]]:
-        return ((InputFile(name, *status), False) for name, status in reversed(self.statuses.items()))
+    def found(self, _: str) -> Iterator[tuple[InputFile, str]]:
+        return ((InputFile(name, *status), name) for name, status in reversed(self.statuses.items()))
 
     def head(self, file: InputFile, _: int) -> bytes:
         self._four.wait(30)
@@ -211,4 +211,4 @@ def test_files_of_a_store_are_looked_at_together_and_the_first_that_is_wrong_is_
         files.list_files(session, ["s3a://b"])
     listed = tuple(InputFile(name, *status) for name, status in _Together.statuses.items())
     with pytest.raises(InputUnreadableError, match=r"^s3a://b/3\.log changed while it was read"):
-        files.check_unchanged(session, files.Manifest(listed, ()))
+        files.check_unchanged(session, Listing(listed))

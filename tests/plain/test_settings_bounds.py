@@ -14,7 +14,7 @@ from jobs.errors import SettingsError, SettingValueError
 from jobs.settings.load import load_settings
 from jobs.settings.model import Export, Settings
 from jobs.sources.dispositions import PUBLISHED, QUARANTINED
-from jobs.sources.files import Manifest
+from jobs.sources.local_files import Listing
 from jobs.sources.staged import LineCounts, Staged, StagedInput
 from jobs.tables.day import Day
 
@@ -178,7 +178,7 @@ def test_the_date_of_a_settings_file_counts_for_the_consumers_it_names(
 
 
 def _staged(fates: LineCounts) -> Staged:
-    return Staged((StagedInput("sends", cast("DataFrame", None), Manifest((), ()), fates),))
+    return Staged((StagedInput("sends", cast("DataFrame", None), Listing(()), fates),))
 
 
 def test_bad_lines_of_a_cluster_without_a_good_one_count_once() -> None:

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
 from jobs.sources.dispositions import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
-from jobs.sources.files import Manifest
 from jobs.sources.fit_to_publish import check_fit_to_publish
+from jobs.sources.local_files import Listing
 from jobs.sources.staged import Counts, LineCounts, Staged, StagedInput
 from jobs.tables.day import Day
 
@@ -21,7 +21,7 @@ DAY = Day(DATE, "main")
 
 
 def _input(name: str, fates: LineCounts) -> StagedInput:
-    return StagedInput(name, cast("DataFrame", None), Manifest((), ()), fates)
+    return StagedInput(name, cast("DataFrame", None), Listing(()), fates)
 
 
 @pytest.mark.parametrize(("clusters", "fits"), [(200, True), (201, False)])

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from jobs.errors import InputUnreadableError
 from jobs.settings.model import Settings
 from jobs.sources.client_log import read_client_logs
-from jobs.sources.files import Manifest, list_files
+from jobs.sources.files import list_files
+from jobs.sources.local_files import Listing
 from jobs.sources.log_files import LogFile, check_heads, log_counts, log_files
 from jobs.tables.day import Day
 
@@ -25,7 +26,7 @@ UNKNOWN, GOES_ON = "12:00:00.250 [main] INFO RocketmqClient - x", "\tat c.a.Shop
 
 def read(
     spark: SparkSession, folder: Path, lines: list[str], settings: Settings | None = None
-) -> tuple[DataFrame, Manifest]:
+) -> tuple[DataFrame, Listing]:
     (folder / "app.log").write_text("\n".join(lines))
     manifest = list_files(spark, [str(folder)])
     return read_client_logs(spark, manifest, settings or Settings(), (DAY, DAY), Observation("lines")), manifest

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.settings.load import load_settings
 from jobs.sources import staging as ingest
-from jobs.sources.files import Manifest, check_unchanged, list_files
+from jobs.sources.files import check_unchanged, list_files
+from jobs.sources.local_files import Listing
 from jobs.sources.stores import Stores
 from tests.given.send_logs import GOOD, bad_lines, fates, line, stage, write
 
@@ -175,7 +176,7 @@ def test_a_line_number_reaches_past_blank_lines_at_the_start(spark: SparkSession
     assert bad_lines(stage(spark, folder), folder) == {("a.jsonl", 3): ("not_json", None)}
 
 
-def _manifest(spark: SparkSession, folder: Path) -> Manifest:
+def _manifest(spark: SparkSession, folder: Path) -> Listing:
     return list_files(spark, [str(folder)])
 
 
@@ -200,7 +201,7 @@ def test_a_run_looks_again_at_what_it_has_read(
     """Every line can be read, but the file is another than was listed."""
     logs, routes = write(tmp_path / "logs", {"a.jsonl": line()}), write(tmp_path / "routes", {"r.jsonl": b"{}"})
 
-    def listed_then_grown(session: SparkSession, paths: Sequence[str], **how: Any) -> Manifest:
+    def listed_then_grown(session: SparkSession, paths: Sequence[str], **how: Any) -> Listing:
         manifest = list_files(session, paths, **how)
         if f"{tmp_path}/{changed}" in [file.name for file in manifest.files]:
             with (tmp_path / changed).open("ab") as file:
