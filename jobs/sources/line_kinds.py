@@ -54,8 +54,8 @@ def text_field(name: str) -> StructField:
 
 
 def read_lines(
-    spark: SparkSession,
     kind: LineKind,
+    spark: SparkSession,
     manifest: Listing,
     settings: Settings,
     days: tuple[dt.date, dt.date],
@@ -67,8 +67,8 @@ def read_lines(
     quarantined), `day` (UTC day of the instant), `row_hash`, `disposition`.
 
     Args:
-        spark: the session.
         kind: kind of the lines.
+        spark: the session.
         manifest: the files.
         settings: cluster and limits.
         days: first and last requested UTC day.

@@ -65,9 +65,10 @@ def read_sends(
     spark: SparkSession,
     manifest: Listing,
     settings: Settings,
-    broker_names: DataFrame | None,
     days: tuple[dt.date, dt.date],
     row_count: Observation,
+    *,
+    broker_names: DataFrame | None = None,
 ) -> DataFrame:
     """One row per input line, with its typed fields and its disposition.
 
@@ -79,10 +80,10 @@ def read_sends(
     Args:
         manifest: the files.
         settings: mapping of fields, cluster, limits.
-        broker_names: broker_addr, in its one form, → routed_broker_name, for lines without a name; None = no routes.
         days: first and last requested UTC day.
         row_count: gets `rows_read` when the lines are read; `without_zone`, the lines with a time for which
             nobody says a zone; `last_ended_ms`, the latest end.
+        broker_names: broker_addr, in its one form, → routed_broker_name, for lines without a name; None = no routes.
 
     Raises:
         SettingsError: the mapping names columns that cannot be read as configured.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
@@ -25,7 +25,7 @@ from jobs.sources.dispositions import BLANK, DUPLICATE, PUBLISHED, QUARANTINED, 
 from jobs.sources.fault_item_log import FAULT_ITEM_LOGS, read_fault_item_logs
 from jobs.sources.fault_item_updates import UPDATE_LINES
 from jobs.sources.files import check_unchanged, list_files, unreadable
-from jobs.sources.line_kinds import LineKind, read_lines
+from jobs.sources.line_kinds import read_lines
 from jobs.sources.local_files import Listing
 from jobs.sources.log_files import check_heads, log_counts, log_files, with_processes
 from jobs.sources.send_kinds import format_of
@@ -36,7 +36,8 @@ from jobs.sources.staged_sends import StagedSends
 from jobs.sources.topic_route import ANSWER, answered_route, broker_names
 
 _LOGS = (CLIENT_LOGS, FAULT_ITEM_LOGS)
-_Read = Callable[[Listing, Observation], DataFrame]
+_Days = tuple[dt.date, dt.date]
+_Read = Callable[[SparkSession, Listing, Settings, _Days, Observation], DataFrame]
 _EVERY_DAY = (dt.date(1970, 1, 1), dt.date.max)
 _OF_ROUTES = ("captured_at_ms", "topic", "route")
 
@@ -57,7 +58,7 @@ class _Written:
     row_count: Observation
 
 
-def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> StagedSends:
+def stage_sends(spark: SparkSession, settings: Settings, days: _Days, folder: str) -> StagedSends:
     """Read every file of send attempts and of fault item updates once and stage every line below `folder`.
 
     Raises:
@@ -65,27 +66,17 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         InputUnreadableError: a file that cannot be read to its end, or that changed meanwhile.
         ReconciliationError: lines read and lines staged differ in number.
     """
-    manifest = _files(spark, "sends", settings)
-    of_routes, of_updates = (
-        _files(spark, kind.name, settings) if getattr(settings.inputs, kind.name).path else None
-        for kind in (ROUTES, UPDATE_LINES)
-    )
-    routes = _written(spark, ROUTES.name, of_routes, _reader_of_routes(spark, settings), folder) if of_routes else None
-    answers = routes.lines.where(F.col("disposition") == PUBLISHED).select(*_OF_ROUTES) if routes else None
+    manifests = _manifests(spark, settings, ("sends", ROUTES.name, UPDATE_LINES.name))
+    routes = _written(spark, manifests, {ROUTES.name: _read_routes}, settings, _EVERY_DAY, folder)
+    answers = routes[0].lines.where(F.col("disposition") == PUBLISHED).select(*_OF_ROUTES) if routes else None
     names = broker_names(answers) if answers is not None else None
-
-    def read(manifest: Listing, row_count: Observation) -> DataFrame:
-        return read_sends(spark, manifest, settings, names, days, row_count)
-
-    written = [_written(spark, "sends", manifest, read, folder)]
-    if of_updates:
-        reader = _reader_of(UPDATE_LINES, spark, settings, days)
-        written.append(_written(spark, UPDATE_LINES.name, of_updates, reader, folder))
-    staged = _staged(spark, (*written, routes) if routes else written)
+    readers = {"sends": partial(read_sends, broker_names=names), UPDATE_LINES.name: partial(read_lines, UPDATE_LINES)}
+    written = _written(spark, manifests, readers, settings, days, folder)
+    staged = _staged(spark, [*written, *routes])
     return StagedSends(staged[: len(written)], staged[len(written) :], answers)
 
 
-def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> Staged:
+def stage_snapshots(spark: SparkSession, settings: Settings, days: _Days, folder: str) -> Staged:
     """Read each file of snapshots, routes, running info and client logs once and stage every line below `folder`.
 
     Raises:
@@ -93,15 +84,10 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
         InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or is not a log.
         ReconciliationError: lines read and lines staged differ in number.
     """
-
-    def read_logs(manifest: Listing, row_count: Observation) -> DataFrame:
-        return read_client_logs(spark, manifest, settings, days, row_count)
-
-    readers = {**{kind.name: _reader_of(kind, spark, settings, days) for kind in KINDS}, CLIENT_LOGS: read_logs}
-    inputs = [name for name in readers if getattr(settings.inputs, name).path]
-    manifests = {name: _files(spark, name, settings) for name in inputs}  # list all before reading any
-    written = [_written(spark, name, manifests[name], readers[name], folder) for name in inputs]
-    return Staged(_staged(spark, written))
+    readers: dict[str, _Read] = {kind.name: partial(read_lines, kind) for kind in KINDS}
+    readers[CLIENT_LOGS] = read_client_logs
+    manifests = _manifests(spark, settings, readers)
+    return Staged(_staged(spark, _written(spark, manifests, readers, settings, days, folder)))
 
 
 def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) -> Staged:
@@ -114,14 +100,16 @@ def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) 
         InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or is not a log.
         ReconciliationError: lines read and lines staged differ in number.
     """
-
-    def read(manifest: Listing, row_count: Observation) -> DataFrame:
-        return read_fault_item_logs(spark, manifest, settings, _EVERY_DAY, row_count)
-
     if not settings.inputs.client_logs.path:
         return Staged(())
-    logs = _files(spark, CLIENT_LOGS, settings)
-    return Staged(_staged(spark, [_written(spark, FAULT_ITEM_LOGS, logs, read, folder)]))
+    manifests = {FAULT_ITEM_LOGS: _files(spark, CLIENT_LOGS, settings)}
+    readers = {FAULT_ITEM_LOGS: read_fault_item_logs}
+    return Staged(_staged(spark, _written(spark, manifests, readers, settings, _EVERY_DAY, folder)))
+
+
+def _manifests(spark: SparkSession, settings: Settings, names: Iterable[str]) -> dict[str, Listing]:
+    """The files of the inputs that have a path, all of them listed before any is read."""
+    return {name: _files(spark, name, settings) for name in names if getattr(settings.inputs, name).path}
 
 
 def _files(spark: SparkSession, name: str, settings: Settings) -> Listing:
@@ -140,47 +128,48 @@ def _files(spark: SparkSession, name: str, settings: Settings) -> Listing:
     return manifest
 
 
-def _reader_of(kind: LineKind, spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date]) -> _Read:
-    return lambda manifest, row_count: read_lines(spark, kind, manifest, settings, days, row_count)
+def _read_routes(
+    spark: SparkSession, manifest: Listing, settings: Settings, days: _Days, row_count: Observation
+) -> DataFrame:
+    """Lines of topic routes, each with its answer's route; a line without a code is an answer here."""
+    lines = read_lines(ROUTES, spark, manifest, settings, days, row_count)
+    route = answered_route(F.coalesce("code", F.lit(ANSWER)), F.col("body"))
+    return lines.withColumn("route", route).drop("code", "body")
 
 
-def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
-    """Lines of topic routes of any day, each with its answer's route; a line without a code is an answer here."""
+def _written(
+    spark: SparkSession,
+    manifests: Mapping[str, Listing],
+    readers: Mapping[str, _Read],
+    settings: Settings,
+    days: _Days,
+    folder: str,
+) -> list[_Written]:
+    """The lines of those inputs that have files, staged below the folder."""
 
-    def read(manifest: Listing, row_count: Observation) -> DataFrame:
-        lines = read_lines(spark, ROUTES, manifest, settings, _EVERY_DAY, row_count)
-        route = answered_route(F.coalesce("code", F.lit(ANSWER)), F.col("body"))
-        return lines.withColumn("route", route).drop("code", "body")
-
-    return read
-
-
-def _written(spark: SparkSession, name: str, manifest: Listing, read: _Read, folder: str) -> _Written:
-    row_count = Observation(name)
-    path = f"{folder}/{name}"
-    try:
-        lines = _thinned(read(manifest, row_count))
-        lines.write.parquet(path)
-    except (Py4JJavaError, PySparkException) as error:
+    def write(name: str, manifest: Listing, read: _Read) -> _Written:
+        row_count = Observation(name)
+        path = f"{folder}/{name}"
+        try:
+            lines = _thinned(read(spark, manifest, settings, days, row_count))
+            lines.write.parquet(path)
+        except (Py4JJavaError, PySparkException) as error:
+            check_unchanged(spark, manifest)
+            raise unreadable(error, manifest) or error from error
         check_unchanged(spark, manifest)
-        raise unreadable(error, manifest) or error from error
-    check_unchanged(spark, manifest)
-    return _Written(name, manifest, path, spark.read.schema(lines.schema).parquet(path), row_count)
+        return _Written(name, manifest, path, spark.read.schema(lines.schema).parquet(path), row_count)
+
+    return [write(name, manifests[name], read) for name, read in readers.items() if name in manifests]
 
 
 def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
     """The lines of all inputs, counted by one query; copies are searched only where it counts some."""
-    union = partial(DataFrame.unionByName, allowMissingColumns=True)
-    counts = reduce(union, map(_line_counts, inputs)).collect()
-    return tuple(
-        _reconciled(spark, source, [row for row in counts if row["input"] == source.name]) for source in inputs
-    )
-
-
-def _line_counts(written: _Written) -> DataFrame:
-    """`line_counts` of an input; of logs `log_counts`."""
-    counts = log_counts if written.name in _LOGS else line_counts
-    return counts(written.lines).withColumn("input", F.lit(written.name))
+    counts = [
+        (log_counts if each.name in _LOGS else line_counts)(each.lines).withColumn("input", F.lit(each.name))
+        for each in inputs
+    ]
+    rows = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), counts).collect()
+    return tuple(_reconciled(spark, each, [row for row in rows if row["input"] == each.name]) for each in inputs)
 
 
 def _reconciled(spark: SparkSession, written: _Written, count_rows: Sequence[Row]) -> StagedInput:

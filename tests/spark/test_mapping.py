@@ -436,7 +436,7 @@ def test_a_mapping_of_every_field_is_planned_in_seconds(spark: SparkSession, tmp
     settings = _settings(folder, fields, values=values, **pattern)
     form = settings.inputs.sends.format
     manifest = list_files(spark, [str(folder)], kind_of=lambda file: format_of(file, form))
-    sends = read_sends(spark, manifest, settings, None, (DATE, DATE), Observation())
+    sends = read_sends(spark, manifest, settings, (DATE, DATE), Observation())
     started = perf_counter()
     plan = str(sends._jdf.queryExecution().optimizedPlan().toString())
     assert perf_counter() - started < 60
