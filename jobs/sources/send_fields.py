@@ -55,54 +55,43 @@ def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
     return F.nullif(F.coalesce(F.try_element_at(table, key), key), F.lit(""))
 
 
-def json_schema(sends_input: SendsInput) -> StructType:
-    """Schema of one JSON line under the mapping; dotted columns are nested.
+def json_types(sends_input: SendsInput) -> dict[tuple[str, ...], DataType]:
+    """The way to each column of a JSON line under the mapping, to the type that it is read as.
 
     Flags, fields with a table of values, and columns used for fields of different types are read as strings.
 
-    >>> from jobs.settings.inputs import FieldSource
-    >>> json_schema(SendsInput(fields={"latency_ms": FieldSource("rt.value", "s")}))["rt"].dataType.simpleString()
-    'struct<value:decimal(28,9)>'
+    Raises:
+        SettingValueError: a column is mapped with two units, or is the parent of another.
     """
-    tree: dict[str, object] = {}
+    types: dict[tuple[str, ...], DataType] = {}
     units: dict[str, str] = {}
     for name in FIELDS:
         source = sends_input.source_of(name)
         if source.constant is not None:
             continue
-        *parents, leaf = parts_of(source.column)
-        holder = tree
-        for parent in parents:
-            below = holder.setdefault(parent, {})
-            if not isinstance(below, dict):
-                raise SettingValueError(f"inputs.sends.fields: {parent!r} is both a value and a parent of {leaf!r}")
-            holder = below
-        kind = _json_type(name, sends_input)
-        known = holder.setdefault(leaf, kind)
-        if isinstance(known, dict):
-            raise SettingValueError(
-                f"inputs.sends.fields: {leaf!r} is both a value and a parent of {next(iter(known))!r}"
-            )
+        way = parts_of(source.column)
+        is_read_as_text = name in sends_input.values or FIELDS[name] == BooleanType()
+        kind = StringType() if is_read_as_text else source_type(name, sends_input)
+        types[way] = kind if types.get(way, kind) == kind else StringType()
         unit = source.unit or "ms"
         if name in TIMES and units.setdefault(source.column, unit) != unit:
-            raise SettingValueError(f"inputs.sends.fields: column {leaf!r} is mapped with two different units")
-        if known != kind:
-            holder[leaf] = StringType()
-    return _struct(tree)
+            raise SettingValueError(f"inputs.sends.fields: column {way[-1]!r} is mapped with two different units")
+    for way in types:
+        if parent := next((way[place - 1] for place in range(1, len(way)) if way[:place] in types), None):
+            raise SettingValueError(f"inputs.sends.fields: {parent!r} is both a value and a parent of {way[-1]!r}")
+    return types
 
 
-def _json_type(name: str, sends_input: SendsInput) -> DataType:
-    is_read_as_text = name in sends_input.values or FIELDS[name] == BooleanType()
-    return StringType() if is_read_as_text else source_type(name, sends_input)
+def json_schema(types: Mapping[tuple[str, ...], DataType]) -> StructType:
+    """The schema of one JSON line with columns of these types (`json_types`).
 
-
-def _struct(tree: Mapping[str, object]) -> StructType:
-    return StructType(
-        [
-            StructField(name, kind if isinstance(kind, DataType) else _struct(kind))  # type: ignore[arg-type]
-            for name, kind in tree.items()
-        ]
-    )
+    >>> json_schema({("rt", "value"): LongType(), ("rt", "at"): StringType()}).simpleString()
+    'struct<rt:struct<value:bigint,at:string>>'
+    """
+    inside: dict[str, dict[tuple[str, ...], DataType]] = {}
+    for (first, *rest), kind in types.items():
+        inside.setdefault(first, {})[tuple(rest)] = kind
+    return StructType([StructField(name, of.get(()) or json_schema(of)) for name, of in inside.items()])
 
 
 def in_canonical_unit(value: Column, name: str, sends_input: SendsInput) -> Column:

@@ -23,7 +23,7 @@ from jobs.sources.json_lines import PLACE, json_lines, place
 from jobs.sources.local_files import Listing
 from jobs.sources.matched_lines import matched_lines
 from jobs.sources.parquet_schemas import misfit
-from jobs.sources.send_fields import FIELDS, json_schema, meant, source_type
+from jobs.sources.send_fields import FIELDS, json_schema, json_types, meant, source_type
 from jobs.sources.stores import Stores
 
 _NONE_WHEN_EMPTY = (*CLOSED, "client_version")
@@ -57,40 +57,37 @@ def read_by_format(spark: SparkSession, manifest: Listing, sends_input: SendsInp
     return reduce(DataFrame.unionByName, frames)
 
 
-def _no_text() -> Column:
-    return F.lit(None).cast("string")
-
-
 def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    schema = json_schema(sends_input)
-    parsed = json_lines(spark, paths, schema)
+    types = json_types(sends_input)
     texts: dict[str, Column] = {}
     typed: dict[str, Column] = {}
     for name in FIELDS:
         if column := sends_input.source_of(name).column:
-            is_typed = name not in sends_input.values and _type_at(schema, column) == source_type(name, sends_input)
-            (typed if is_typed and name not in _NONE_WHEN_EMPTY else texts)[name] = F.col(f"parsed.{_nested(column)}")
-    return _of_lines(parsed, texts, typed, sends_input, F.col("raw"), F.col("damage"), _no_text())
+            way = parts_of(column)
+            is_typed = name not in sends_input.values and types[way] == source_type(name, sends_input)
+            fields = typed if is_typed and name not in _NONE_WHEN_EMPTY else texts
+            fields[name] = F.col(".".join(["parsed", *map(_quoted, way)]))
+    return _of_lines(json_lines(spark, paths, json_schema(types)), texts, typed, sends_input, F.col("raw"))
 
 
 def _text_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     pattern = cast("LinePattern", sends_input.line_pattern)
-    lines = matched_lines(spark, paths, pattern)
     values = {name: F.col(f"values.{name}") for name in pattern.names}
-    columns = {name: values.get(sends_input.source_of(name).column) for name in FIELDS}
-    as_json = F.when(F.col("damage").isNull(), F.to_json("values"))
-    return _from_texts(lines, columns, sends_input, F.coalesce(as_json, "raw"), F.col("damage"), _no_text())
+    return _of_values(matched_lines(spark, paths, pattern), values, sends_input)
 
 
 def _csv_records(spark: SparkSession, paths: Sequence[str], header: str, sends_input: SendsInput) -> DataFrame:
-    records = csv_records(spark, paths, header)
     values = {name: F.col(f"values._{place}") for place, name in enumerate(columns_of(header))}
+    return _of_values(csv_records(spark, paths, header), values, sends_input)
+
+
+def _of_values(lines: DataFrame, values: Mapping[str, Column], sends_input: SendsInput) -> DataFrame:
+    """One row per line of text or CSV; its values by the names of their columns are null where it is damaged."""
     written = {**{column_name((name,)): value for name, value in values.items()}, **values}
     columns = {name: written.get(sends_input.source_of(name).column) for name in FIELDS}
-    record = F.struct(*(value.alias(name) for name, value in values.items()))
-    as_json = F.when(F.col("damage").isNull(), F.to_json(record))
-    damage, detail = F.col("damage"), F.col("damage_detail")
-    return _from_texts(records, columns, sends_input, F.coalesce(as_json, "raw"), damage, detail)
+    as_json = F.to_json(F.struct(*(value.alias(name) for name, value in values.items())))
+    raw = F.when(F.col("damage").isNull(), as_json).otherwise(F.col("raw"))
+    return _from_texts(lines, columns, sends_input, raw)
 
 
 def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, manifest: Listing) -> DataFrame:
@@ -101,7 +98,8 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
         readable = manifest.readable
         raise misfit(spark, {path: readable[path].name for path in paths}, error) from error
     # The site's own columns as one struct: their names may equal ours.
-    records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
+    record = F.struct(*(F.col(_quoted(name)) for name in rows.columns))
+    records = rows.select(*place(), record.alias("record"), F.lit(None).cast("string").alias("damage"))
     kind = records.schema["record"].dataType
     columns = {name: _field_of(F.col("record"), kind, sends_input.source_of(name).column) for name in FIELDS}
     for name in TIMES:  # an instant is written without its zone, the session's
@@ -109,20 +107,15 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
             records.select(column).schema[0].dataType, TimestampType
         ):
             columns[name] = F.concat(column.cast("string"), F.lit("Z"))
-    return _from_texts(records, columns, sends_input, F.to_json("record"), _no_text(), _no_text())
+    return _from_texts(records, columns, sends_input, F.to_json("record"))
 
 
 def _from_texts(
-    records: DataFrame,
-    columns: Mapping[str, Column | None],
-    sends_input: SendsInput,
-    raw: Column,
-    damage: Column,
-    detail: Column,
+    records: DataFrame, columns: Mapping[str, Column | None], sends_input: SendsInput, raw: Column
 ) -> DataFrame:
     """One row per record of CSV, Parquet or text: wanted columns as text, without spaces around it."""
     texts = {name: F.trim(column.cast("string")) for name, column in columns.items() if column is not None}
-    return _of_lines(records, texts, {}, sends_input, raw, damage, detail)
+    return _of_lines(records, texts, {}, sends_input, raw)
 
 
 def _of_lines(
@@ -131,8 +124,6 @@ def _of_lines(
     typed: Mapping[str, Column],
     sends_input: SendsInput,
     raw: Column,
-    damage: Column,
-    detail: Column,
 ) -> DataFrame:
     """One row per line, with its fields; a text that does not cast is damage.
 
@@ -140,16 +131,15 @@ def _of_lines(
     struct's members in place of each use of them, and so double the plan at each stage.
 
     Args:
-        lines: with their place.
+        lines: with their place, and their damage before their values are checked; those of CSV with its detail.
         texts: columns read as text, by the canonical field.
         typed: columns read with their final type.
         sends_input: constants and the meaning of texts.
         raw: the line.
-        damage: its damage before its values were checked.
-        detail: of that damage.
     """
     columns = [column.alias(name) for name, column in {**texts, **typed}.items()]
-    read = lines.select(*PLACE, raw.alias("raw"), damage.alias("damage"), detail.alias("damage_detail"), *columns)
+    detail = F.col("damage_detail") if "damage_detail" in lines.columns else F.lit(None).cast("string")
+    read = lines.select(*PLACE, raw.alias("raw"), "damage", detail.alias("damage_detail"), *columns)
     understood = read.withColumns({name: meant(name, F.col(name), sends_input) for name in texts})
     kinds = {name: source_type(name, sends_input) for name in FIELDS}
     constants = {name: F.lit(sends_input.source_of(name).constant or None) for name in FIELDS}
@@ -185,16 +175,5 @@ def _field_of(record: Column, kind: DataType, column: str) -> Column | None:
     return next((field for field in inside if field is not None), None)
 
 
-def _type_at(schema: StructType, column: str) -> DataType:
-    kind: DataType = schema
-    for part in parts_of(column):
-        kind = cast("StructType", kind)[part].dataType
-    return kind
-
-
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-def _nested(column: str) -> str:
-    return ".".join(map(_quoted, parts_of(column)))

@@ -13,7 +13,7 @@ from jobs.errors import SettingsError, SettingValueError
 from jobs.settings.inputs import FieldSource, SendsInput
 from jobs.settings.load import load_settings
 from jobs.settings.model import ProducerSettings, Settings
-from jobs.sources.send_fields import json_schema
+from jobs.sources.send_fields import json_types
 
 
 def _file(folder: Path, text: str, name: str = "site.toml") -> Path:
@@ -406,7 +406,7 @@ def test_a_mapping_that_makes_no_sense_is_named(
 )
 def test_columns_that_contradict_each_other_are_named(fields: dict[str, FieldSource], sentence: str) -> None:
     with pytest.raises(SettingValueError) as caught:
-        json_schema(SendsInput(fields=fields))
+        json_types(SendsInput(fields=fields))
     assert sentence in str(caught.value)
 
 
