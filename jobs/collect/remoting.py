@@ -17,6 +17,7 @@ import struct
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedRWPair
 from typing import Any
 
 _MOST_BYTES = 256 * 2**20
@@ -71,7 +72,7 @@ class Connection:
     def __init__(self, address: str, timeout_s: float, security: Security) -> None:
         """Nothing is opened yet; `address` is HOST:PORT."""
         self._address, self._timeout_s, self._security = address, timeout_s, security
-        self._socket: socket.socket | None = None
+        self._stream: BufferedRWPair | None = None
         self._numbers = itertools.count(1)
 
     def call(self, code: int, fields: Mapping[str, str]) -> Answer:
@@ -85,51 +86,46 @@ class Connection:
         header = {"code": code, "language": "PYTHON", "version": 0, "opaque": number, "flag": 0, "extFields": signed}
         packed = json.dumps({**header, "serializeTypeCurrentRPC": "JSON"}).encode()
         try:
-            opened = self._opened()
-            opened.sendall(struct.pack(">II", 4 + len(packed), len(packed)) + packed)
-            return self._answer(opened, number)
+            stream = self._opened()
+            stream.write(struct.pack(">II", 4 + len(packed), len(packed)) + packed)
+            stream.flush()
+            return self._answer(stream, number)
         except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
             self.close()
             raise NoAnswerError(f"{self._address}: {str(error) or type(error).__name__}") from error
 
     def close(self) -> None:
         """Close the connection."""
-        if self._socket is not None:
+        if self._stream is not None:
             with suppress(OSError):
-                self._socket.close()
-            self._socket = None
+                self._stream.close()
+            self._stream = None
 
-    def _opened(self) -> socket.socket:
-        if self._socket is None:
+    def _opened(self) -> BufferedRWPair:
+        if self._stream is None:
             host, _, port = self._address.rpartition(":")
             plain = socket.create_connection((host.strip("[]"), int(port)), timeout=self._timeout_s)
-            try:
-                tls = self._security.tls
-                self._socket = tls.wrap_socket(plain, server_hostname=host) if tls else plain
-            except OSError:
-                plain.close()
-                raise
-        return self._socket
+            tls = self._security.tls
+            with tls.wrap_socket(plain, server_hostname=host) if tls else plain as opened:
+                self._stream = opened.makefile("rwb")  # keeps it open
+        return self._stream
 
-    def _answer(self, opened: socket.socket, number: int) -> Answer:
+    @staticmethod
+    def _answer(stream: BufferedRWPair, number: int) -> Answer:
         """The answer to the request of that number; a broker's own requests to clients are skipped."""
         while True:
-            length, mark = struct.unpack(">II", _read(opened, 8))
+            length, mark = struct.unpack(">II", _read(stream, 8))
             if mark >> 24 or not 4 <= length <= _MOST_BYTES or (mark & _OF_HEADER) > length - 4:
                 raise ValueError(f"not a JSON frame: length {length}, header {mark:#x}")
-            rest = _read(opened, length - 4)
+            rest = _read(stream, length - 4)
             header: dict[str, Any] = json.loads(rest[: mark & _OF_HEADER])
             if header["flag"] & _IS_ANSWER and header["opaque"] == number:
                 body = rest[mark & _OF_HEADER :].decode(errors="replace")
                 return Answer(int(header["code"]), header.get("remark"), body)
 
 
-def _read(opened: socket.socket, size: int) -> bytes:
-    parts, missing = [], size
-    while missing:
-        part = opened.recv(min(missing, 65_536))
-        if not part:
-            raise ConnectionError("the other side closed the connection")
-        parts.append(part)
-        missing -= len(part)
-    return b"".join(parts)
+def _read(stream: BufferedRWPair, size: int) -> bytes:
+    found = stream.read(size)
+    if len(found) < size:
+        raise ConnectionError("the other side closed the connection")
+    return found

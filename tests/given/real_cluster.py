@@ -50,9 +50,10 @@ class _WithBody(Connection):
         """Send a request without fields and wait for the answer."""
         header = {"code": code, "language": "PYTHON", "version": 0, "opaque": 1, "flag": 0, "extFields": {}}
         packed = json.dumps({**header, "serializeTypeCurrentRPC": "JSON"}).encode()
-        opened = self._opened()
-        opened.sendall(struct.pack(">II", 4 + len(packed) + len(body), len(packed)) + packed + body.encode())
-        return self._answer(opened, 1)
+        stream = self._opened()
+        stream.write(struct.pack(">II", 4 + len(packed) + len(body), len(packed)) + packed + body.encode())
+        stream.flush()
+        return self._answer(stream, 1)
 
 
 class RealCluster(BroughtUp):
