@@ -87,20 +87,18 @@ def addresses(info: str) -> dict[str, list[str]]:
     }
 
 
-def own_names(info: str) -> set[str]:
-    """Names of clusters and brokers, which exist as topics too."""
-    table = parsed(info)
-    clusters = set(table.get("clusterAddrTable") or {})
-    return clusters | set(table.get("brokerAddrTable") or {}) | {f"{name}_REPLY_TOPIC" for name in clusters}
-
-
 def topics_in(body: str, info: str) -> list[str]:
     """Users' topics from the name server's topic list, sorted; without retry topics of RocketMQ's own groups.
+
+    Names of clusters and brokers exist as topics too.
 
     Raises:
         ValueError: it is invalid.
     """
-    own = OWN_TOPICS | own_names(info)
+    table = parsed(info)
+    clusters = table.get("clusterAddrTable") or {}
+    replies = {f"{name}_REPLY_TOPIC" for name in clusters}
+    own = {*OWN_TOPICS, *clusters, *(table.get("brokerAddrTable") or {}), *replies}
     return sorted(
         topic
         for topic in parsed(body).get("topicList") or []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.collect import cluster as of_cluster
@@ -34,15 +34,6 @@ class Scope:
     def requests(self) -> int:
         """How many a round makes, without consumers' running info."""
         return 1 + len(self.topics) * self.name_servers + len(self.groups) * len(self.brokers)
-
-
-@dataclass(frozen=True)
-class Round:
-    """The lines of one round, and its members: group and client id to the address of a broker that knows it."""
-
-    routes: list[Line]
-    consumers: list[Line]
-    members: Mapping[tuple[str, str], str]
 
 
 class Collector:
@@ -75,29 +66,27 @@ class Collector:
         """Answers that said nothing, so far."""
         return list(self._asking.refusals.values())
 
-    def brokers(self) -> dict[str, list[str]]:
-        """Names of the brokers that the name server knows now, to their addresses, the master's first.
+    def scope(self, known: Scope | None = None) -> Scope:
+        """What to ask about now; what is known already, with the brokers of now.
 
         Raises:
             NoAnswerError: no name server answers, or not with RocketMQ's protocol.
         """
         with self._readable():
-            return of_cluster.addresses(self._info())
-
-    def scope(self) -> Scope:
-        """What to ask about now.
-
-        Raises:
-            NoAnswerError: no name server answers, or not with RocketMQ's protocol.
-        """
-        with self._readable():
-            info = self._info()
+            info = self._of_name_server(of_cluster.CLUSTER_INFO).body
             brokers = of_cluster.addresses(info)
+            if known is not None:
+                return replace(known, brokers=brokers)
             groups = self._wanted_groups or self._groups(brokers)
             return Scope(brokers, groups, self._topics(info, brokers, groups), len(self._name_servers))
 
-    def round(self, scope: Scope) -> Round:
-        """Ask once about routes and members."""
+    def round(self, scope: Scope) -> tuple[list[Line], list[Line], dict[tuple[str, str], str]]:
+        """Ask once about routes and members.
+
+        Returns:
+            Lines of routes, lines of consumers, and the members: group and client id to the address of a broker that
+            knows it. An unreadable answer, which the lake will quarantine, has none.
+        """
         routes = [line for topic in scope.topics for line in self._routes(topic)]
         consumers: list[Line] = []
         members: dict[tuple[str, str], str] = {}
@@ -106,9 +95,11 @@ class Collector:
                 address, answer = self._answer_of(addresses, of_cluster.CONSUMER_CONNECTIONS, {"consumerGroup": group})
                 subject = {"consumer_group": group, "broker_name": broker, "broker_addr": address}
                 consumers.append(self._line(subject, answer))
-                for client_id in _members(answer):
-                    members.setdefault((group, client_id), address)
-        return Round(routes, consumers, members)
+                if answer and answer.code == 0:
+                    with suppress(ValueError, KeyError, TypeError):
+                        for client_id in of_cluster.members_in(answer.body):
+                            members.setdefault((group, client_id), address)
+        return routes, consumers, members
 
     def running_info(self, members: Mapping[tuple[str, str], str]) -> Iterator[Line]:
         """Ask each member, through a broker that knows it, what it holds; this costs the consumer."""
@@ -124,9 +115,6 @@ class Collector:
             yield
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoAnswerError(f"{', '.join(self._name_servers)}: no answer of a name server: {error}") from error
-
-    def _info(self) -> str:
-        return self._of_name_server(of_cluster.CLUSTER_INFO).body
 
     def _routes(self, topic: str) -> Iterator[Line]:
         """A line of the first name server that answers, and one of each that says something else."""
@@ -194,12 +182,3 @@ class Collector:
         code, body = (answer.code, answer.body or None) if answer else (None, None)
         line = {"captured_at_ms": captured_at_ms, **of_cluster_too, **subject, "code": code, "body": body}
         return line | {"remark": answer.remark} if answer and answer.code != 0 and answer.remark else line
-
-
-def _members(answer: Answer | None) -> list[str]:
-    """The client ids of an answer about a group; none of an unreadable one, which the lake will quarantine."""
-    if answer is None or answer.code != 0:
-        return []
-    with suppress(ValueError, KeyError, TypeError):
-        return of_cluster.members_in(answer.body)
-    return []

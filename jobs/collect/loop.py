@@ -59,8 +59,7 @@ class Loop:
     lost: int = 0
     _scope: Scope | None = None
     _brokers: dict[str, tuple[Sequence[str], float]] = field(default_factory=dict)
-    _listed: Mapping[str, Sequence[str]] | None = None
-    _refused: set[tuple[str, int]] = field(default_factory=set)
+    _refusals_said: int = 0
     _looked_s: float = field(default=float("-inf"))
     _asked_consumers_s: float = field(default=float("-inf"))
     _is_wrong: bool = False
@@ -83,14 +82,17 @@ class Loop:
         scope = self._scope_at(now_s)
         if scope is None:
             return
-        answers = self.collector.round(scope)
-        self._write("routes", answers.routes)
-        self._write("consumers", answers.consumers)
+        routes, consumers, members = self.collector.round(scope)
+        self._write("routes", routes)
+        self._write("consumers", consumers)
         every_s = self.pace.running_info_every_s
         if every_s is not None and now_s - self._asked_consumers_s >= every_s:
             self._asked_consumers_s = now_s
-            self._write("running_info", list(self.collector.running_info(answers.members)))
-        self._say_refusals()
+            self._write("running_info", list(self.collector.running_info(members)))
+        refusals = self.collector.refusals
+        for refusal in refusals[self._refusals_said :]:  # the first of each kind
+            self.say(f"refused: {refusal}")
+        self._refusals_said = len(refusals)
 
     def _scope_at(self, now_s: float) -> Scope | None:
         """What to ask about: current brokers, and groups and topics of the last minute.
@@ -99,17 +101,13 @@ class Loop:
         for another hour: its silence is a fact too, and so is the moment of its return.
         """
         try:
-            if self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S:
-                before, self._scope, self._looked_s = self._scope, self.collector.scope(), now_s
-                brokers: Mapping[str, Sequence[str]] = self._scope.brokers
-                if before is not None:
-                    self._say_changes("group", before.groups, self._scope.groups)
-            else:
-                brokers = self.collector.brokers()
-            if self._listed is not None:
-                self._say_changes("broker", self._listed, brokers)
-            self._listed = brokers
-            self._brokers |= {name: (addresses, now_s) for name, addresses in brokers.items()}
+            is_due = self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S
+            found = self.collector.scope(None if is_due else self._scope)
+            if self._scope is not None:
+                self._say_changes("group", self._scope.groups, found.groups)
+                self._say_changes("broker", self._scope.brokers, found.brokers)
+            self._scope, self._looked_s = found, now_s if is_due else self._looked_s
+            self._brokers |= {name: (addresses, now_s) for name, addresses in found.brokers.items()}
             self._say_once(None)
         except NoAnswerError as problem:
             self._say_once(f"no name server answers: {problem}")
@@ -136,14 +134,6 @@ class Loop:
                 more = f" and {len(which) - _NAMED} more" if len(which) > _NAMED else ""
                 listed = ", ".join(sorted(which)[:_NAMED])
                 self.say(f"{counted(len(which), what)} {how}: {listed}{more}")
-
-    def _say_refusals(self) -> None:
-        """Print a refusal once per kind when it starts; totals are printed at the end."""
-        for refusal in self.collector.refusals:
-            kind = refusal.asked_for, refusal.answer.code
-            if kind not in self._refused:
-                self._refused.add(kind)
-                self.say(f"refused: {refusal}")
 
     def _say_once(self, trouble: str | None) -> None:
         """Print a problem when it starts and when it is over."""

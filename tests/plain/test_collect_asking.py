@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from jobs.collect import asking as module
 from jobs.collect.asking import Asking, Refusal
-from jobs.collect.collector import Collector, Round, Scope
+from jobs.collect.collector import Collector, Line, Scope
 from jobs.collect.files import HourlyFiles
 from jobs.collect.loop import Loop, Pace
 from jobs.collect.remoting import Answer, NoAnswerError, Security
@@ -122,24 +123,21 @@ class Cluster(Collector):
     def refusals(self) -> list[Refusal]:
         return []
 
-    def brokers(self) -> dict[str, list[str]]:
-        self.looks += 1
+    def scope(self, known: Scope | None = None) -> Scope:
+        self.looks, self.scopes = self.looks + 1, self.scopes + (known is None)
         if not self._is_there.get(self.looks, True):
             raise NoAnswerError(f"try {self.looks}")
-        return {"a": ["a:1"]} if self.looks in self._struck_off else {"b": ["b:1"], "a": ["a:1"]}
-
-    def scope(self) -> Scope:
-        self.scopes += 1
-        return Scope(self.brokers(), self.groups(), [])
+        brokers = {"a": ["a:1"]} if self.looks in self._struck_off else {"b": ["b:1"], "a": ["a:1"]}
+        return replace(known, brokers=brokers) if known else Scope(brokers, self.groups(), [])
 
     def groups(self) -> list[str]:
         return []
 
-    def round(self, scope: Scope) -> Round:
+    def round(self, scope: Scope) -> tuple[list[Line], list[Line], dict[tuple[str, str], str]]:
         self.asked_for.append(list(scope.brokers))
         self.rounds += 1
         self._time.now_s += 3
-        return Round([{"n": self.rounds, "groups": scope.groups}], [], {})
+        return [{"n": self.rounds, "groups": scope.groups}], [], {}
 
 
 def looped(clock: Clock, cluster: Cluster, folder: Path, rounds: int, every_s: float = 10) -> tuple[Loop, list[str]]:
