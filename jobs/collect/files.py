@@ -11,6 +11,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,16 +84,14 @@ def _append(file: Path, member: bytes) -> None:
 def _unpacked(packed: bytes) -> tuple[bytes, bool]:
     """Text of all readable members, and whether all were readable."""
     parts: list[bytes] = []
-    while packed:
-        member = zlib.decompressobj(wbits=31)
-        try:
+    with suppress(zlib.error):
+        while packed:
+            member = zlib.decompressobj(wbits=31)
             parts.append(member.decompress(packed))
-        except zlib.error:
-            return b"".join(parts), False
-        if not member.eof:
-            return b"".join(parts), False
-        packed = member.unused_data
-    return b"".join(parts), True
+            if not member.eof:
+                break
+            packed = member.unused_data
+    return b"".join(parts), not packed
 
 
 def _free(file: Path) -> Path:
