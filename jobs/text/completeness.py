@@ -36,8 +36,10 @@ def of_producers(switched_on: int, recorded: int, *, has_routes: bool) -> list[s
     elif alone <= 0:
         by = f"{all_of_them} with the switch on as their clients recorded them"
     else:
-        by = f"{alone:,} of {all_of_them} with the switch on by replay of their sends,"
-        by += f" {recorded:,} as their clients recorded them"
+        by = (
+            f"{alone:,} of {all_of_them} with the switch on by replay of their sends,"
+            f" {recorded:,} as their clients recorded them"
+        )
     routes = [] if has_routes else ["no topic routes: brokers of a topic are those in its sends"]
     return [f"isolations: {by}", *routes] if switched_on else routes
 

@@ -24,22 +24,22 @@ class Progress:
         """Show `what` while the block runs, and the seconds it took after it."""
         started, what = time.monotonic(), one_line(what)
         if self._terminal:
-            self._stream.write(f"\r\033[K  … {what}")
-            self._stream.flush()
+            self._write(f"  … {what}")
         try:
             yield
         except BaseException:
             if self._terminal:
                 with suppress(OSError):  # it may be gone, and is what ended the run
-                    self._stream.write("\r\033[K")
-                    self._stream.flush()
+                    self._write("")
             raise
         took = time.monotonic() - started
-        self._stream.write(f"\r\033[K  ✓ {what} ({took:.1f} s)\n" if self._terminal else f"{what}: {took:.1f} s\n")
-        self._stream.flush()
+        self._write(f"  ✓ {what} ({took:.1f} s)\n" if self._terminal else f"{what}: {took:.1f} s\n")
 
     def say(self, line: str) -> None:
         """A line of its own, with secrets redacted."""
-        line = one_line(redacted(line))
-        self._stream.write(f"\r\033[K{line}\n" if self._terminal else f"{line}\n")
+        self._write(f"{one_line(redacted(line))}\n")
+
+    def _write(self, text: str) -> None:
+        """On a terminal in place of the line that it shows."""
+        self._stream.write(f"\r\033[K{text}" if self._terminal else text)
         self._stream.flush()
