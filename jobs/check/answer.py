@@ -57,8 +57,8 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> tuple
                 lines += of_sends
                 exit_code = max(exit_code, code)
             elif files:
-                size = sum(file.size for file in files)
-                lines.append(f"{kind}: {counted(len(files), 'file')}, {size / 1e6:.1f} MB; not looked into")
+                megabytes = sum(file.size for file in files) / 1e6
+                lines.append(f"{kind}: {counted(len(files), 'file')}, {megabytes:.1f} MB; not looked into")
         except NotSeenError as error:
             lines.append(f"{kind}: unchecked, as its store cannot be looked at from here: {error}")
         except FaultlineError as error:
@@ -68,20 +68,21 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> tuple
 
 
 def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.datetime) -> tuple[list[str], int]:
-    sends = settings.inputs.sends
     rows = sum(len(head.records) for head in heads)
     bad = sum(len(head.bad) for head in heads)
-    found = find_fields(heads, sends)
-    has_routes = bool(settings.inputs.routes.path)
-    wrong: list[str] = []
-    if rows or bad:
-        wrong += _wrong(found, heads, has_routes=has_routes)
-        wrong += [*_doubtful_times(found, now), *_not_replayed(found, settings), *_calls(found, settings)]
+    found = find_fields(heads, settings.inputs.sends)
+    problems = (
+        *_wrong(found, heads, has_routes=bool(settings.inputs.routes.path)),
+        *_doubtful_times(found, now),
+        *_not_replayed(found, settings),
+        *_calls(found, settings),
+    )
+    said = problems if rows or bad else ()
     lines = [
         f"sends: {counted(files, 'file')}, the first lines of {len(heads)} of them: {counted(rows + bad, 'line')}",
         "",
         *((*_table(found.fields), "") if found.fields else ()),
-        *(f"  {problem}" for problem in wrong),
+        *(f"  {problem}" for problem in said),
         *([f"  no field comes from {', '.join(found.unmapped[:20])}"] if found.unmapped else []),
         *_counts("days", sorted(found.days.items())),
         *_counts("versions", found.versions.most_common()),
@@ -89,15 +90,24 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
         *_counts("failures", found.failures.most_common()),
         *_counts("a run would publish", list(found.publishable.items())),
     ]
-    return lines, 2 if any(problem.startswith("WRONG") for problem in wrong) else 0
+    return lines, 2 if any(problem.startswith("WRONG") for problem in said) else 0
 
 
 def _table(fields: Sequence[FieldFound]) -> Iterator[str]:
     """A line per field: its source, the shares of missing and unusable values, examples."""
-    rows = [("field", "from", "missing", "unusable", "such as")]
-    for field in fields:
-        missing, unusable = (_share(count, field.rows) for count in (field.missing, field.unusable))
-        rows.append((field.name, field.source[:40], missing, unusable, ", ".join(field.examples)))
+    rows = [
+        ("field", "from", "missing", "unusable", "such as"),
+        *(
+            (
+                field.name,
+                field.source[:40],
+                _share(field.missing, field.rows),
+                _share(field.unusable, field.rows),
+                ", ".join(field.examples),
+            )
+            for field in fields
+        ),
+    ]
     widths = [max(len(row[place]) for row in rows) for place in range(4)]
     for name, source, missing, unusable, examples in rows:
         cells = (f"{name:{widths[0]}}", f"{source:{widths[1]}}", f"{missing:>{widths[2]}}", f"{unusable:>{widths[3]}}")

@@ -85,18 +85,17 @@ def files_elsewhere(settings: Settings, kind: str) -> list[InputFile]:
     return _files_of([list_elsewhere(path, settings.spark) for path in paths], paths, named, kind)
 
 
-def _files_of(listings: Iterable[Listing], paths: Sequence[str], named: Sequence[str], kind: str) -> list[InputFile]:
+def _files_of(listings: Sequence[Listing], paths: Sequence[str], named: Sequence[str], kind: str) -> list[InputFile]:
     """The files of the listings of `paths`, each once; all of `named` may be empty of files only together."""
-    files: set[InputFile] = set()
     for listing in listings:
         if listing.problems:
             raise listing.first_problem
-        files |= {*listing.files}
+    files = sorted({file for listing in listings for file in listing.files})
     if paths and len(paths) == len(named) and not files:
         raise InputMissingError(
             f"no file in {', '.join(paths)} (hidden ones are not read); give a folder that holds the {kind}"
         )
-    return sorted(files)
+    return files
 
 
 def _looked_into(files: Sequence[InputFile], kind: str, settings: Settings) -> Sequence[InputFile]:

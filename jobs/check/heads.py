@@ -9,8 +9,9 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from jobs.check.elsewhere import Open
 from jobs.errors import InputUnreadableError
@@ -89,28 +90,23 @@ def read_head(
         if kind == PARQUET:
             return _parquet(file.name, opened, most_lines)
     unpacked = _unpacked(start, most_bytes) if file.name.endswith(".gz") else start
-    text = _text(unpacked, is_cut=file.size > len(start) or len(unpacked) >= most_bytes)
+    is_cut = file.size > len(start) or len(unpacked) >= most_bytes
+    whole_lines = unpacked[: unpacked.rfind(b"\n") + 1] if is_cut else unpacked
+    text = whole_lines.decode(errors="replace").removeprefix("\ufeff")
     if kind == CSV:
         return _csv(file.name, text, most_lines)
     lines = list(itertools.islice(_lines(text), most_lines))
-    return _json(file.name, lines) if sends_input.line_pattern is None else _matched(file.name, lines, sends_input)
+    pattern = sends_input.line_pattern
+    return _json(file.name, lines) if pattern is None else _matched(file.name, lines, pattern)
 
 
 def _unpacked(start: bytes, most_bytes: int) -> bytes:
     found = b""
-    with gzip.GzipFile(fileobj=io.BytesIO(start)) as packed:
-        try:
-            while len(found) < most_bytes and (chunk := packed.read1(most_bytes)):
-                found += chunk
-        except (OSError, EOFError, zlib.error):  # end of the head, or a broken file, which a run reports
-            pass
+    with gzip.GzipFile(fileobj=io.BytesIO(start)) as packed, suppress(OSError, EOFError, zlib.error):
+        # Until the end of the head, or where the file is broken, which a run reports.
+        while len(found) < most_bytes and (chunk := packed.read1(most_bytes)):
+            found += chunk
     return found
-
-
-def _text(head: bytes, *, is_cut: bool) -> str:
-    """The whole lines of the head."""
-    whole = head[: head.rfind(b"\n") + 1] if is_cut else head
-    return whole.decode(errors="replace").removeprefix("\ufeff")
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -191,8 +187,7 @@ def _csv(name: str, text: str, most_lines: int) -> Head:
     return Head(name, False, tuple(names), tuple(records), tuple(bad))
 
 
-def _matched(name: str, lines: Sequence[tuple[int, str]], sends_input: SendsInput) -> Head:
-    pattern = cast("LinePattern", sends_input.line_pattern)
+def _matched(name: str, lines: Sequence[tuple[int, str]], pattern: LinePattern) -> Head:
     records, bad = [], []
     matches = pattern.values([line for _, line in lines])
     for (number, _), values in zip(lines, matches.to_pylist(), strict=True):
