@@ -25,8 +25,17 @@ def header_in(file: str, head: bytes, wanted: Sequence[str]) -> str | None:
     is_cut = len(head) == LONGEST_HEADER
     whole = (line.removeprefix("\ufeff").removesuffix("\r") for line in [*lines, "" if is_cut else last])
     header = next((line for line in whole if line.strip()), None)
-    if header is not None or is_cut:
-        _check_header(file, header or "", wanted)
+    if header is None and not is_cut:
+        return None
+    names = columns_of(header or "")
+    if not {name.strip(' "') for name in names} & set(wanted) or (header or "").count('"') % 2:
+        raise InputUnreadableError(
+            f"the first line of {file} is not a header of columns such as {','.join(wanted[:2])}, with commas"
+            " between them; add one, or map the site's own names in [inputs.sends.fields]"
+        )
+    twice = next((name for name in names if names.count(name) > 1 and name in wanted), None)
+    if twice is not None:
+        raise InputUnreadableError(f"{file} has the column {twice!r} twice; rename one of them")
     return header
 
 
@@ -37,15 +46,3 @@ def columns_of(header: str) -> list[str]:
     ['client_id', 'cost, ms', '']
     """
     return [name.strip() for name in next(csv.reader([header], skipinitialspace=True), [])]
-
-
-def _check_header(file: str, header: str, wanted: Sequence[str]) -> None:
-    names = columns_of(header)
-    if not {name.strip(' "') for name in names} & set(wanted) or header.count('"') % 2:
-        raise InputUnreadableError(
-            f"the first line of {file} is not a header of columns such as {','.join(wanted[:2])}, with commas"
-            " between them; add one, or map the site's own names in [inputs.sends.fields]"
-        )
-    twice = next((name for name in names if names.count(name) > 1 and name in wanted), None)
-    if twice is not None:
-        raise InputUnreadableError(f"{file} has the column {twice!r} twice; rename one of them")

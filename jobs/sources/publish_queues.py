@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.sources.topic_route import is_ordered, is_static, order_numbers, unreadable_order
+from jobs.sources.topic_route import changes, is_ordered, is_static, order_numbers, unreadable_order
 from jobs.tables.day import Day
 from udfs.fault_window import FAR_MS
 
@@ -44,14 +44,9 @@ def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     ).withColumn(
         "queues", F.filter(queues, lambda queue: F.array_contains(own, queue["broker_name"])) if only_own else queues
     )
-    answers = of_day.groupBy("topic", "captured_at_ms").agg(F.min(F.struct("queues")).alias("answer"))
-    in_time = Window.partitionBy("topic").orderBy("captured_at_ms")
-    changed = answers.withColumn("before", F.lag("answer").over(in_time)).where(
-        ~F.col("answer").eqNullSafe(F.col("before"))
-    )
-    until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(FAR_MS))
     since = F.when(F.col("before").isNull(), F.lit(0).cast("bigint")).otherwise(F.col("captured_at_ms"))
-    spans = changed.select(
+    until = F.coalesce("until_ms", F.lit(FAR_MS))
+    spans = changes(of_day, "queues").select(
         "topic", F.struct(since.alias("from_ms"), until.alias("until_ms"), "answer.queues").alias("span")
     )
     return spans.groupBy(F.lit(day.cluster).alias("cluster"), "topic").agg(

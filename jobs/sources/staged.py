@@ -92,10 +92,7 @@ class Staged:
     @cached_property
     def line_counts(self) -> LineCounts:
         """Number of lines of `inputs` by disposition."""
-        total: Counter[tuple[str, str, dt.date | None]] = Counter()
-        for source in self.inputs:
-            total.update(source.line_counts)
-        return total
+        return sum((Counter(source.line_counts) for source in self.inputs), Counter())
 
     def log_files(self, day: Day) -> tuple[LogFile, ...]:
         """Client log files of the day."""
@@ -173,11 +170,9 @@ class Staged:
 
     def rows_quarantined(self, day: Day) -> int:
         """Number of rows of `quarantine`."""
-        return sum(self._bad_lines(source.line_counts, day) for source in self.read)
-
-    def _bad_lines(self, line_counts: LineCounts, day: Day) -> int:
         return sum(
-            line_counts.get((QUARANTINED, cluster, date), 0)
+            source.line_counts.get((QUARANTINED, cluster, date), 0)
+            for source in self.read
             for cluster in self._bad_of(day)
             for date in (day.date, None)
         )

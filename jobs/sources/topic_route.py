@@ -165,16 +165,28 @@ def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
             ),
         )
     )
-    answers = of_day.groupBy("topic", "captured_at_ms").agg(F.min(hosts).alias("hosts"))
-    in_time = Window.partitionBy("topic").orderBy("captured_at_ms")
-    changed = answers.withColumn("before", F.lag("hosts").over(in_time)).where(
-        ~F.col("hosts").eqNullSafe(F.col("before"))
-    )
-    until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(day.end_ms))
-    return changed.withColumn("end_ms", until).select(
+    return changes(of_day.withColumn("hosts", hosts), "hosts").select(
         F.lit(day.cluster).alias("cluster"),
         "topic",
         F.col("captured_at_ms").alias("start_ms"),
-        "end_ms",
-        F.inline("hosts"),
+        F.coalesce("until_ms", F.lit(day.end_ms)).alias("end_ms"),
+        F.inline("answer.hosts"),
     )
+
+
+def changes(routes: DataFrame, content: str) -> DataFrame:
+    """One row per topic and run of equal answers.
+
+    Columns: `topic`, `captured_at_ms` of the first of them, `answer` (struct of the content alone), `before` (null =
+    the topic's first), `until_ms` (null = the last).
+
+    Args:
+        routes: answers of one cluster; of those of one topic and instant the least counts.
+        content: the column that is compared.
+    """
+    answers = routes.groupBy("topic", "captured_at_ms").agg(F.min(F.struct(content)).alias("answer"))
+    in_time = Window.partitionBy("topic").orderBy("captured_at_ms")
+    changed = answers.withColumn("before", F.lag("answer").over(in_time)).where(
+        ~F.col("answer").eqNullSafe(F.col("before"))
+    )
+    return changed.withColumn("until_ms", F.lead("captured_at_ms").over(in_time))
