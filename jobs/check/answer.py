@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jobs.check.before import files_elsewhere, local_files, read_heads
@@ -196,11 +195,8 @@ def _calls(found: Found, settings: Settings) -> Iterator[str]:
 
 def _problems(found: FieldFound) -> Iterator[str]:
     verdict = "WRONG" if found.rows and found.unusable == found.rows else "WARNING"
-    by_problem: dict[str, Counter[str]] = {}
-    for (text, problem), count in found.problems.most_common():
-        by_problem.setdefault(problem, Counter())[text] += count
-    for problem, texts in by_problem.items():
-        shown = ", ".join(repr(text) for text in list(texts)[:3]) + (", …" if len(texts) > 3 else "")
+    for problem, texts in sorted(found.problems.items(), key=lambda of: max(of[1].values()), reverse=True):
+        shown = ", ".join(repr(text) for text, _ in texts.most_common(3)) + (", …" if len(texts) > 3 else "")
         yield f"{verdict}: {found.name} {shown} {problem} ({texts.total()} of {found.rows} lines)"
 
 

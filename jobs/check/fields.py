@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -22,6 +22,7 @@ _MOST_EXAMPLES = 3
 _WITH_BROKER, _WITHOUT_BROKER = "with a broker", "without a broker"
 _ATTEMPTS, _CALLS = "attempts", "calls without an attempt"
 _NEEDED = {name for names in REQUIRED for name in names if FIELD_KINDS[name] == "text"}
+_QUOTED = "is a quoted text; write the number, or translate it with a table of values"
 _IN_MS = {"ns": Decimal("1e-6"), "us": Decimal("1e-3"), "ms": Decimal(1), None: Decimal(1), "s": Decimal(1000)}
 
 
@@ -35,24 +36,24 @@ class FieldFound:
         rows: lines read.
         missing: lines without a value.
         examples: a few different values, translated.
-        problems: text and what is wrong with it, with its lines.
+        problems: what is wrong, to the texts and their lines.
         without_zone: lines whose time has no zone and whose zone no setting gives.
         last_ms: the latest time, epoch ms.
     """
 
     name: str
     source: str
-    rows: int = 0
+    rows: int
     missing: int = 0
     examples: dict[str, None] = field(default_factory=dict)
-    problems: Counter[tuple[str, str]] = field(default_factory=Counter)
+    problems: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     without_zone: int = 0
     last_ms: int = 0
 
     @property
     def unusable(self) -> int:
         """Lines whose value cannot be used."""
-        return self.problems.total()
+        return sum(texts.total() for texts in self.problems.values())
 
 
 @dataclass
@@ -102,7 +103,8 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
     """Every canonical field in the heads."""
     columns = dict.fromkeys(column for head in heads for column in head.columns)
     inner = {column for head in heads for record in head.records for column in record}  # objects too
-    fields = {name: FieldFound(name, _source(name, sends_input, {*columns, *inner})) for name in FIELD_KINDS}
+    rows = sum(len(head.records) for head in heads)
+    fields = {name: FieldFound(name, _source(name, sends_input, {*columns, *inner}), rows) for name in FIELD_KINDS}
     absent = [name for name, source in sends_input.fields.items() if source.column and not fields[name].source]
     named = {_bare(sends_input.source_of(name).column) for name, of_name in fields.items() if of_name.source}
     texts = [record for head in heads if head.is_typed for record in head.records]
@@ -191,15 +193,15 @@ def _look(found: FieldFound, record: Record, head: Head, sends_input: SendsInput
     source = sends_input.source_of(found.name)
     given = source.constant if source.constant is not None else record.get(source.column)
     ours = sends_input.translations(found.name)
-    text = ours.get(given or "", given or "") if source.constant is None else source.constant
-    found.rows += 1
-    is_quoted = head.is_typed and _is_number(found.name, sends_input) and given is not None
-    if not text.strip(" " if found.name in _NEEDED else "") and not (is_quoted and not isinstance(given, Number)):
+    text = ours.get(given or "", given or "")
+    is_text = head.is_typed and given is not None and not isinstance(given, Number)
+    is_quoted = is_text and _is_number(found.name, sends_input)
+    if not text.strip(" " if found.name in _NEEDED else "") and not is_quoted:
         found.missing += 1
         return None
-    problem = _problem(found.name, text, given, head, sends_input)
+    problem = _QUOTED if is_quoted else _problem(found.name, text, sends_input)
     if problem:
-        found.problems[text[:80], problem] += 1
+        found.problems[problem][text[:80]] += 1
         return ""
     if found.name in TIMES and found.name != "latency_ms":
         found.last_ms = max(found.last_ms, in_ms(found.name, text, sends_input) or 0)
@@ -209,11 +211,8 @@ def _look(found: FieldFound, record: Record, head: Head, sends_input: SendsInput
     return text
 
 
-def _problem(name: str, text: str, given: str | None, head: Head, sends_input: SendsInput) -> str | None:
-    unit = sends_input.source_of(name).unit
-    if head.is_typed and _is_number(name, sends_input) and not isinstance(given, Number):
-        return "is a quoted text; write the number, or translate it with a table of values"
-    if problem := problem_of(name, text, unit):
+def _problem(name: str, text: str, sends_input: SendsInput) -> str | None:
+    if problem := problem_of(name, text, sends_input.source_of(name).unit):
         return problem
     if name in TIMES and (problem := problem_of_time(name, in_ms(name, text, sends_input))):
         return f"{problem}; check its unit"
