@@ -47,7 +47,6 @@ ATTEMPT = {
     "one_line_per string": None,
     "call_timeout_ms bigint": None,
     "previous_broker_name string": None,
-    "thread string": "t",
     "seq bigint": 7,
     "invoke_id bigint": None,
     "attempt int": 1,

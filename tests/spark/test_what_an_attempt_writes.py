@@ -12,42 +12,42 @@ from tests.given.attempt_that_writes import writes_of
 REFUSED, SPENT, TIMED_OUT = "RemotingConnectException", "RemotingTooMuchRequestException", "RemotingTimeoutException"
 INTERRUPTED = "InterruptedException"
 HIDDEN, RESULT = "HIDDEN_RETRY", "INFERRED_RETRY_RESULT_BROKER"
-Written = tuple[str, int, int, int, bool, bool, str, str, str | None]
-"""Broker, when, step, latency, failure, reachable, cause, evidence, thread."""
+Written = tuple[str, int, int, int, bool, bool, str, str]
+"""Broker, when, step, latency, failure, reachable, cause, evidence."""
 
-SUBMITTED: Written = ("a", 1_005, 2, 5, False, True, "LATENCY", "LOGGED", "submit 7")
-ANSWERED: Written = ("a", 1_020, 4, 20, False, True, "LATENCY", "LOGGED", "t")
-LATE_SUBMIT: Written = ("a", 1_020, 5, 20, False, True, "LATENCY", "INFERRED_SUBMIT_TIME", None)
+SUBMITTED: Written = ("a", 1_005, 2, 5, False, True, "LATENCY", "LOGGED")
+ANSWERED: Written = ("a", 1_020, 4, 20, False, True, "LATENCY", "LOGGED")
+LATE_SUBMIT: Written = ("a", 1_020, 5, 20, False, True, "LATENCY", "INFERRED_SUBMIT_TIME")
 
 
 def failed(cause: str, *, step: int = 3, reachable: bool = True) -> Written:
-    return ("a", 1_020, step, 20, True, reachable, cause, "LOGGED", "t")
+    return ("a", 1_020, step, 20, True, reachable, cause, "LOGGED")
 
 
 def of_another(cause: str, *, reachable: bool = True) -> Written:
     """A failure at b, whose address the error names: of its own latency the log says nothing."""
-    return ("b", 1_020, 3, 0, True, reachable, cause, "INFERRED_RETRY_TEXT", "t")
+    return ("b", 1_020, 3, 0, True, reachable, cause, "INFERRED_RETRY_TEXT")
 
 
 def refused_first(at_ms: int, *, reachable: bool = True) -> Written:
-    return ("a", at_ms, 1, 0, True, reachable, HIDDEN, RESULT, "submit 7")
+    return ("a", at_ms, 1, 0, True, reachable, HIDDEN, RESULT)
 
 
 def hung_first(at_ms: int, latency_ms: int) -> Written:
-    return ("a", at_ms, 3, latency_ms, True, True, HIDDEN, RESULT, None)
+    return ("a", at_ms, 3, latency_ms, True, True, HIDDEN, RESULT)
 
 
 def failed_first(at_ms: int = 1_020, latency_ms: int = 20, *, reachable: bool = True) -> Written:
-    return ("a", at_ms, 1, latency_ms, True, reachable, HIDDEN, "INFERRED_RETRY_FIRST", "t")
+    return ("a", at_ms, 1, latency_ms, True, reachable, HIDDEN, "INFERRED_RETRY_FIRST")
 
 
 def submitted(took_ms: int) -> Written:
-    return ("a", 1_000 + took_ms, 2, took_ms, False, True, "LATENCY", "LOGGED", "submit 7")
+    return ("a", 1_000 + took_ms, 2, took_ms, False, True, "LATENCY", "LOGGED")
 
 
 def answered_by_b(at_ms: int, latency_ms: int = 0) -> Written:
     """Of its own latency nothing is known but where the first try is known to have failed."""
-    return ("b", at_ms, 4, latency_ms, False, True, "LATENCY", "LOGGED", "t")
+    return ("b", at_ms, 4, latency_ms, False, True, "LATENCY", "LOGGED")
 
 
 P4 = {"version_number": 50104, "policy": "P4", "profile": "P4"}
@@ -62,12 +62,12 @@ CASES: dict[str, tuple[dict[str, Any], list[Written]]] = {
     "async, answered": ({}, [SUBMITTED, ANSWERED]),
     "by the broker itself": ({"result_broker_name": "a"}, [SUBMITTED, ANSWERED]),
     "that connected in the submit call": (
-        {"connected_late": True}, [SUBMITTED, ("a", 1_020, 4, 15, False, True, "LATENCY", "LOGGED", "t")],
+        {"connected_late": True}, [SUBMITTED, ("a", 1_020, 4, 15, False, True, "LATENCY", "LOGGED")],
     ),
     "before the submit hook": ({"submitted_at_ms": None}, [ANSWERED, LATE_SUBMIT]),
     "a call": (
         {"call_timeout_ms": 3_000},
-        [(*each[:-2], "INFERRED_CALL", each[-1]) for each in (SUBMITTED, ANSWERED)],
+        [(*each[:-1], "INFERRED_CALL") for each in (SUBMITTED, ANSWERED)],
     ),
     "the caller chose": ({"by_caller": True}, [ANSWERED]),
     "the caller chose, before the submit hook": ({"by_caller": True, "submitted_at_ms": None}, [ANSWERED]),
@@ -156,7 +156,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Written]]] = {
     ),
     "refused at another, to 4.9.2": (
         {"outcome": REFUSED, "error_broker": "b", "version_number": 40902},
-        [SUBMITTED, failed_first(), ("a", 1_020, 3, 3_000, True, True, REFUSED, "INFERRED_RETRY_CHARGED", "t")],
+        [SUBMITTED, failed_first(), ("a", 1_020, 3, 3_000, True, True, REFUSED, "INFERRED_RETRY_CHARGED")],
     ),
     "refused in the submit call, to 4.9.2": (
         {"outcome": REFUSED, "submitted_at_ms": None, "version_number": 40902}, [failed(REFUSED, step=4)],
@@ -201,7 +201,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Written]]] = {
     "first try, answered": (TRY, [SUBMITTED, ANSWERED]),
     "first try, answered before the submit hook": (TRY | {"submitted_at_ms": None}, [ANSWERED, LATE_SUBMIT]),
     "first try, answered by another in its line": (TRY | ELSEWHERE | AT_ONCE | LATER, [
-        submitted(1), ("a", 1_022, 4, 22, False, True, "LATENCY", "LOGGED", "t"),
+        submitted(1), ("a", 1_022, 4, 22, False, True, "LATENCY", "LOGGED"),
     ]),
     "first try, failed in the callback": (TRY | {"outcome": TIMED_OUT}, [SUBMITTED, failed(TIMED_OUT)]),
     "first try, refused in the submit call, to 4.9.2": (
@@ -219,7 +219,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Written]]] = {
     "retry, failed, to 4.9.2": (RETRY | {"outcome": TIMED_OUT, "version_number": 40902}, [failed(TIMED_OUT)]),
     "retry, refused, to 4.9.2: the broker before it is charged": (
         RETRY | {"outcome": REFUSED, "version_number": 40902},
-        [("b", 1_020, 3, 3_000, True, True, REFUSED, "LOGGED", "t")],
+        [("b", 1_020, 3, 3_000, True, True, REFUSED, "LOGGED")],
     ),
     "retry, refused, from 4.9.3": (RETRY | {"outcome": REFUSED, "version_number": 40903}, [failed(REFUSED)]),
     "retry, refused, 5.1.4": (RETRY | {"outcome": REFUSED} | P4, [failed(REFUSED, reachable=False)]),
@@ -246,7 +246,7 @@ def written(spark: SparkSession) -> Found:
     """Each case is a producer of its own."""
     frame = writes_of(spark, [other | {"client_id": case} for case, (other, _) in CASES.items()])
     columns = (
-        "broker_name", "at_ms", "step", "current_latency_ms", "is_failure", "reachable", "cause", "evidence", "thread",
+        "broker_name", "at_ms", "step", "current_latency_ms", "is_failure", "reachable", "cause", "evidence",
     )  # fmt: skip
     found: Found = {case: [] for case in CASES}
     for row in frame.orderBy("at_ms", "step").collect():

@@ -38,23 +38,17 @@ def _write(
     cause: Column,
     reachable: bool | Column = True,
     evidence: str | Column = Evidence.LOGGED,
-    thread: Column | None = None,
 ) -> Column:
-    """One write as a struct; without `thread` it is on the attempt's own."""
-
-    def literal(value: object) -> Column:
-        return value if isinstance(value, Column) else F.lit(value)
-
+    """One write as a struct."""
     return F.struct(
         broker.alias("broker_name"),
         at_ms.alias("at_ms"),
-        literal(step).alias("step"),
-        (F.col("thread") if thread is None else thread).alias("thread"),
+        F.lit(step).alias("step"),
         latency_ms.alias("current_latency_ms"),
-        literal(failure).alias("is_failure"),
-        literal(reachable).alias("reachable"),
-        F.when(literal(failure), cause).otherwise(F.lit("LATENCY")).alias("cause"),
-        literal(evidence).alias("evidence"),
+        F.lit(failure).alias("is_failure"),
+        F.lit(reachable).alias("reachable"),
+        F.when(F.lit(failure), cause).otherwise(F.lit("LATENCY")).alias("cause"),
+        F.lit(evidence).alias("evidence"),
     )
 
 
@@ -115,7 +109,7 @@ def logged_async() -> list[Column]:
         .otherwise(Evidence.RETRY_TEXT),
     )
     refusal = _write(first, ended, AFTER_LINE, latency, failure=outcome != _INTERRUPTED, cause=outcome)
-    submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome, thread=_submit_thread())
+    submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome)
     stale_submit = _write(first, ended, AFTER_LINE, latency, failure=False, cause=outcome)
     by_client = ~F.col("by_caller")
     return [
@@ -152,7 +146,6 @@ def hidden_async() -> list[Column]:
         cause=hidden,
         reachable=~_caught_at_submit(),
         evidence=Evidence.RETRY_RESULT,
-        thread=_submit_thread(),
     )
     hung_first = _write(
         first,
@@ -162,7 +155,6 @@ def hidden_async() -> list[Column]:
         failure=True,
         cause=hidden,
         evidence=Evidence.RETRY_RESULT,
-        thread=F.lit(None).cast("string"),
     )
     failed_first = _write(
         first,
@@ -182,7 +174,6 @@ def hidden_async() -> list[Column]:
         failure=False,
         cause=hidden,
         evidence=Evidence.SUBMIT_TIME,
-        thread=F.lit(None).cast("string"),
     )
     return [
         F.when(was_retried() & at_submit_call, refused_first),
@@ -223,8 +214,3 @@ def _is_charged() -> Column:
     refused = ~holds("async_retry_inside_submit", F.col("version_number")) & (F.col("effective_outcome") == _REFUSED)
     is_retry = F.when(is_one_try(), ~_is_submitted()).otherwise(F.col("error_broker") != F.col("addressed_broker"))
     return refused & is_retry
-
-
-def _submit_thread() -> Column:
-    """The submit call runs beside its callback; its own thread is not logged."""
-    return F.concat(F.lit("submit "), F.col("seq"))

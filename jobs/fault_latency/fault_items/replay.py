@@ -18,7 +18,6 @@ UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
 _WRITE: Mapping[str, tuple[str, object]] = {
     "at_ms": ("bigint", None),
     "step": ("int", 0),
-    "thread": ("string", None),
     "current_latency_ms": ("bigint", 0),
     "is_failure": ("boolean", False),
     "reachable": ("boolean", None),

@@ -40,9 +40,9 @@ def updates(
 ) -> DataFrame:
     """One row per write of an attempt, as `replay` takes it.
 
-    `owner`, `broker_name`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`, `thread` (a
-    submit call counts as a thread of its own; null = not known), `current_latency_ms`, `is_failure`, `reachable`,
-    `cause` (LATENCY or the outcome), `evidence`, `not_available_ms`, `detector`.
+    `owner`, `broker_name`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`,
+    `current_latency_ms`, `is_failure`, `reachable`, `cause` (LATENCY or the outcome), `evidence`, `not_available_ms`,
+    `detector`.
 
     Args:
         attempts: ATTEMPTS.
