@@ -26,3 +26,8 @@ def bucket_of(instant_ms: Column, width_ms: int) -> Column:
         <BLANKLINE>
     """
     return F.floor(instant_ms / width_ms).cast("bigint")
+
+
+def minute_of(instant_ms: Column) -> Column:
+    """The minute that an instant lies in, counted from 1970."""
+    return bucket_of(instant_ms, 60_000)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.choices import with_chosen_at
 from udfs.bucket import bucket_of
-from udfs.choice import is_bad
+from udfs.choice import began_at_ms, is_bad
 from udfs.outcome import is_out_of_time
 
 _BUCKET_MS = 1_000
@@ -31,8 +30,7 @@ def broker_health(sends: DataFrame, moments: DataFrame, at_ms: str, slow_ms: int
     seconds = moments.select("cluster", health_bucket(F.col(at_ms)).alias("bucket")).distinct()
     return (
         sends.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
-        .transform(with_chosen_at)
-        .withColumn("bucket", health_bucket(F.col("chosen_at_ms")))
+        .withColumn("bucket", health_bucket(began_at_ms()))
         .join(F.broadcast(seconds), ["cluster", "bucket"], "left_semi")
         .groupBy("cluster", "bucket", "broker_name")
         .agg(F.avg(bad.cast("int")).alias("bad_share"))

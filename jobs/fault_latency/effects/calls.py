@@ -5,15 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.keys import PROCESS
 from jobs.fault_latency.producers.processes import process
-from udfs.bucket import bucket_of
-from udfs.choice import is_bad
+from udfs.choice import began_at_ms, is_bad
 from udfs.outcome import is_answer
 from udfs.plain_outcome import ANSWERS
-
-_MINUTE_MS = 60_000
 
 
 def calls_of_several_attempts(attempts: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
@@ -45,7 +41,23 @@ def calls_of_one_attempt(attempts: DataFrame, calls_of_several: DataFrame, slow_
         calls_of_several: CALLS_OF_SEVERAL.
         slow_ms: an answer this late counts as slow.
     """
-    return _alone(alone(attempts, calls_of_several)).transform(_judged, slow_ms)
+    calls = alone(attempts, calls_of_several).select(
+        *PROCESS,
+        "send",
+        *(column.alias(name) for name, column in _of_send().items()),
+        "invoke_id",
+        # A clock that was set back may end a send before its start.
+        F.least("chosen_at_ms", "ended_at_ms").alias("started_ms"),
+        F.col("ended_at_ms").alias("ended_ms"),
+        F.lit(1).alias("attempts"),
+        F.lit(1).alias("tries"),
+        _brokers(F.col("broker_name"), F.col("result_broker_name")).alias("broker_names"),
+        "outcome",
+        "row_hash",
+        F.col("outcome").alias("first_outcome"),
+        F.col("latency_ms").alias("first_latency_ms"),
+    )
+    return _judged(calls, slow_ms)
 
 
 def alone(attempts: DataFrame, calls_of_several: DataFrame) -> DataFrame:
@@ -58,15 +70,10 @@ def alone(attempts: DataFrame, calls_of_several: DataFrame) -> DataFrame:
     return attempts.transform(with_send).join(calls_of_several.select("send"), "send", "left_anti")
 
 
-def minute_of(instant_ms: str | Column) -> Column:
-    """The minute that an instant lies in, counted from 1970."""
-    return bucket_of(F.col(instant_ms) if isinstance(instant_ms, str) else instant_ms, _MINUTE_MS)
-
-
 def with_send(attempts: DataFrame) -> DataFrame:
     """With `send`, the invocation as one number (null = not logged), and `chosen_at_ms`."""
     send = F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*PROCESS, "invoke_id"))
-    return attempts.transform(with_chosen_at).withColumn("send", send)
+    return attempts.withColumns({"chosen_at_ms": began_at_ms(), "send": send})
 
 
 def is_troubled() -> Column:
@@ -85,25 +92,6 @@ def _judged(calls: DataFrame, slow_ms: int) -> DataFrame:
             "is_bad_first": is_bad(F.col("first_outcome"), F.col("first_latency_ms"), slow_ms),
         }
     ).drop("tries", "first_outcome", "first_latency_ms")
-
-
-def _alone(attempts: DataFrame) -> DataFrame:
-    """Sends of one attempt."""
-    return attempts.select(
-        *PROCESS,
-        "send",
-        *(column.alias(name) for name, column in _of_send().items()),
-        "invoke_id",
-        _earlier(F.col("chosen_at_ms"), F.col("ended_at_ms")).alias("started_ms"),
-        F.col("ended_at_ms").alias("ended_ms"),
-        F.lit(1).alias("attempts"),
-        F.lit(1).alias("tries"),
-        _brokers(F.col("broker_name"), F.col("result_broker_name")).alias("broker_names"),
-        "outcome",
-        "row_hash",
-        F.col("outcome").alias("first_outcome"),
-        F.col("latency_ms").alias("first_latency_ms"),
-    )
 
 
 def _together(attempts: DataFrame) -> DataFrame:
@@ -129,13 +117,13 @@ def _together(attempts: DataFrame) -> DataFrame:
     numbers = F.array_distinct(
         F.transform("tries", lambda attempt: F.coalesce(attempt["attempt"], attempt["row_hash"]))
     )
-    chosen = F.array_min(F.transform("tries", lambda attempt: attempt["chosen_at_ms"]))
+
     return calls.select(
         *PROCESS,
         "send",
         *(first[name].alias(name) for name in _of_send()),
         "invoke_id",
-        _earlier(chosen, last["ended_at_ms"]).alias("started_ms"),
+        F.least(F.array_min(F.col("tries")["chosen_at_ms"]), last["ended_at_ms"]).alias("started_ms"),
         last["ended_at_ms"].alias("ended_ms"),
         F.size(numbers).alias("attempts"),
         F.size("tries").alias("tries"),
@@ -154,11 +142,6 @@ def _of_send() -> dict[str, Column]:
         **{name: F.col(name) for name in ("enforced", "topic", "mode", "by_caller")},
         "is_replayed": F.col("not_replayed").isNull(),
     }
-
-
-def _earlier(chosen_at_ms: Column, ended_at_ms: Column) -> Column:
-    """The start of a send; a clock that was set back may end it before."""
-    return F.least(chosen_at_ms, ended_at_ms)
 
 
 def _brokers(broker_name: Column, result_broker_name: Column) -> Column:

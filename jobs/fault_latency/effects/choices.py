@@ -32,11 +32,6 @@ _ATTEMPT = (
 )
 
 
-def with_chosen_at(attempts: DataFrame) -> DataFrame:
-    """Adds `chosen_at_ms`: the start of the attempt, when its broker was chosen."""
-    return attempts.withColumn("chosen_at_ms", began_at_ms())
-
-
 def choices(
     attempts: DataFrame, sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame
 ) -> DataFrame:
@@ -59,7 +54,7 @@ def choices(
         isolations: ISOLATIONS.
         known_routes: as `known_routes_of` returns it; may be empty.
     """
-    chosen = attempts.where("not_replayed IS NULL").transform(with_chosen_at).select(*_ATTEMPT)
+    chosen = attempts.where("not_replayed IS NULL").withColumn("chosen_at_ms", began_at_ms()).select(*_ATTEMPT)
     intervals = isolations.select(
         *OWNER,
         F.col("broker_name").alias("held_broker"),
@@ -80,8 +75,8 @@ def choices(
     has_route, named_hosts = F.col("writable").isNotNull(), F.col("named")
     hosts_then = F.when(has_route, hosts_throughout(F.col("writable"), since, until)).otherwise(named_hosts)
     all_hosts = F.when(has_route, hosts_at_some_time(F.col("writable"), since, until)).otherwise(named_hosts)
-    surely = F.exists("met", _surely_went_against)
-    left = F.array_except(hosts_then, _brokers(F.col("met")))
+    surely = F.exists("met", lambda met: _went_against(met, "end_earliest_ms"))
+    left = F.array_except(hosts_then, F.col("met")["held_broker"])
     return (
         intervals_met(intervals, chosen)
         .withColumn("named_topic", topic)
@@ -90,7 +85,7 @@ def choices(
         .withColumns(
             {
                 "isolated_brokers": _isolated_of(all_hosts),
-                "since_ms": F.array_max(_starts(F.filter("met", _went_against))),
+                "since_ms": F.array_max(F.filter("met", lambda met: _went_against(met, "end_ms"))["start_ms"]),
                 "is_surely_isolated": surely,
                 "available": F.when(surely, F.size(left)),
                 "only_available": F.when(surely & (F.size(left) == 1), F.get(left, F.lit(0))),
@@ -101,32 +96,18 @@ def choices(
     )
 
 
-def _lasted(met: Column) -> Column:
-    return (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_ms"] > F.col("chosen_at_ms"))
+def _lasted(met: Column, end: str) -> Column:
+    return (met["start_ms"] < F.col("chosen_at_ms")) & (met[end] > F.col("chosen_at_ms"))
 
 
-def _went_against(met: Column) -> Column:
-    return _lasted(met) & (met["held_broker"] == F.col("broker_name"))
-
-
-def _surely_went_against(met: Column) -> Column:
-    surely_lasted = (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_earliest_ms"] > F.col("chosen_at_ms"))
-    return surely_lasted & (met["held_broker"] == F.col("broker_name"))
+def _went_against(met: Column, end: str) -> Column:
+    return _lasted(met, end) & (met["held_broker"] == F.col("broker_name"))
 
 
 def _isolated_of(hosts: Column) -> Column:
     """Looked up one by one: Spark reads a whole array of texts slowly, and most choices met one stretch."""
-    isolated = _brokers(F.filter("met", _lasted))
+    isolated = F.filter("met", lambda met: _lasted(met, "end_ms"))["held_broker"]
     return F.sort_array(F.array_distinct(F.filter(isolated, lambda broker: F.array_contains(hosts, broker))))
-
-
-def _brokers(met: Column) -> Column:
-    """Their brokers; one may be among them twice."""
-    return F.transform(met, lambda interval: interval["held_broker"])
-
-
-def _starts(met: Column) -> Column:
-    return F.transform(met, lambda interval: interval["start_ms"])
 
 
 def has_other_available() -> Column:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.calls import minute_of
 from jobs.fault_latency.producers.processes import producer
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.kinds import EventKind
+from udfs.bucket import minute_of
 from udfs.choice import began_at_ms
 from udfs.plain_outcome import ANSWERS, SENT
 from udfs.trouble import answered_by_another, trouble
@@ -53,7 +53,7 @@ def sent_minutes(sends: DataFrame, slow_ms: int) -> DataFrame:
         slow_ms: an answer this late counts as slow.
     """
     good_ms = F.min(F.when(_is_good(slow_ms), F.col("ended_at_ms")))
-    minute = minute_of("ended_at_ms").alias("minute")
+    minute = minute_of(F.col("ended_at_ms")).alias("minute")
     return sends.groupBy(*_BROKER, minute).agg(F.count("*").alias("attempts"), good_ms.alias("good_ms"))
 
 
@@ -72,7 +72,7 @@ def without_few_slow(bad: DataFrame, minutes: DataFrame, producers: int, share: 
     of_minute = F.try_divide(F.count_if(is_slow).over(in_minute), "attempts")  # 0.55 * 100 > 55 in floating point
     totals = F.broadcast(minutes.select(*_BROKER, "minute", "attempts"))
     return (
-        bad.withColumn("minute", minute_of("end_ms"))
+        bad.withColumn("minute", minute_of(F.col("end_ms")))
         .join(totals, [*_BROKER, "minute"])
         .withColumn("counts", ~is_slow | (hit >= producers) | (of_minute >= F.lit(share)))
         .where("counts")
@@ -111,10 +111,11 @@ def until_answered(troubles: DataFrame, sends: DataFrame, minutes: DataFrame, sl
     """
     ended_ms = F.col("ended_at_ms")
     during = (ended_ms >= F.col("bad_from_ms")) & (ended_ms <= F.col("last_bad_ms"))
-    spans = troubles.withColumn("minute", F.explode(F.sequence(minute_of("bad_from_ms"), minute_of("last_bad_ms"))))
+    first, last = minute_of(F.col("bad_from_ms")), minute_of(F.col("last_bad_ms"))
+    spans = troubles.withColumn("minute", F.explode(F.sequence(first, last)))
     by, is_handed_over = F.col("by"), F.col("outcome") == SENT
     seen = (
-        sends.withColumns({"minute": minute_of("ended_at_ms"), "is_good": _is_good(slow_ms), "by": producer()})
+        sends.withColumns({"minute": minute_of(ended_ms), "is_good": _is_good(slow_ms), "by": producer()})
         .join(F.broadcast(spans), [*_BROKER, "minute"])
         .groupBy(*troubles.columns)
         .agg(
@@ -127,7 +128,6 @@ def until_answered(troubles: DataFrame, sends: DataFrame, minutes: DataFrame, sl
     answered = F.array_sort(F.collect_list(F.when(F.col("good_ms").isNotNull(), F.struct("minute", "good_ms"))))
     of_brokers = minutes.groupBy(*_BROKER).agg(answered.alias("answered"))
     of_brokers = of_brokers.withColumn("all_brokers", F.count("*").over(Window.partitionBy("cluster")))
-    last = minute_of("last_bad_ms")
     later = F.get(F.filter("answered", lambda minute: minute["minute"] > last), F.lit(0))["good_ms"]
     return (
         seen.join(F.broadcast(of_brokers), list(_BROKER))

@@ -11,32 +11,27 @@ from udfs.bucket import bucket_of
 _BUCKET_MS = 30_000
 
 
-def chosen_within(intervals: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Each interval (`OWNER`, `after_ms`, `until_ms`, …) with the attempts chosen in (`after_ms`, `until_ms`].
-
-    Args:
-        intervals: may overlap.
-        attempts: `OWNER`, `chosen_at_ms`, and any other columns.
-    """
-    by_bucket = _in_buckets(intervals)
-    return (
-        _near(attempts, by_bucket)
-        .join(by_bucket, [*OWNER, "bucket"])
-        .where("chosen_at_ms > after_ms AND chosen_at_ms <= until_ms")
-        .drop("bucket")
-    )
-
-
 def intervals_met(intervals: DataFrame, attempts: DataFrame) -> DataFrame:
     """The attempts chosen in an interval of their owner, once each, with `met`: an array of those intervals.
 
-    Intervals are grouped by bucket before the join, because there are fewer of them than of attempts.
+    Intervals are grouped by half minute before the join, because there are fewer of them than of attempts. The semi
+    join on one hash drops most attempts before Spark builds a row of them; a collision lets a few more through.
+
+    Args:
+        intervals: `OWNER`, `after_ms`, `until_ms` (an attempt is in it after the one and up to the other), and any
+            other columns; may overlap.
+        attempts: `OWNER`, `chosen_at_ms`, and any other columns.
     """
-    fields = [name for name in intervals.columns if name not in OWNER]
-    by_bucket = _in_buckets(intervals).groupBy(*OWNER, "bucket").agg(F.collect_list(F.struct(*fields)).alias("near"))
+    fields = F.struct(*(name for name in intervals.columns if name not in OWNER))
+    buckets = F.explode(F.sequence(_bucket(F.col("after_ms")), _bucket(F.col("until_ms")))).alias("bucket")
+    by_bucket = intervals.select("*", buckets).groupBy(*OWNER, "bucket").agg(F.collect_list(fields).alias("near"))
+    place = F.xxhash64(*OWNER, "bucket").alias("place")
     at_ms = F.col("chosen_at_ms")
     return (
-        _near(attempts, by_bucket)
+        attempts.withColumn("bucket", _bucket(at_ms))
+        .withColumn("place", place)
+        .join(by_bucket.select(place).distinct(), "place", "left_semi")
+        .drop("place")
         .join(by_bucket, [*OWNER, "bucket"])
         .withColumn(
             "met", F.filter("near", lambda interval: (at_ms > interval["after_ms"]) & (at_ms <= interval["until_ms"]))
@@ -44,21 +39,6 @@ def intervals_met(intervals: DataFrame, attempts: DataFrame) -> DataFrame:
         .where(F.size("met") > 0)
         .drop("bucket", "near")
     )
-
-
-def _near(attempts: DataFrame, by_bucket: DataFrame) -> DataFrame:
-    """The attempts in those buckets, with their `bucket`; a hash collision lets a few more through.
-
-    The semi join on one hash drops most attempts before Spark builds a row of them.
-    """
-    place = F.xxhash64(*OWNER, "bucket").alias("place")
-    bucketed = attempts.withColumn("bucket", _bucket(F.col("chosen_at_ms"))).withColumn("place", place)
-    return bucketed.join(by_bucket.select(place).distinct(), "place", "left_semi").drop("place")
-
-
-def _in_buckets(intervals: DataFrame) -> DataFrame:
-    bucket = F.explode(F.sequence(_bucket(F.col("after_ms")), _bucket(F.col("until_ms"))))
-    return intervals.withColumn("bucket", bucket)
 
 
 def _bucket(instant_ms: Column) -> Column:

@@ -13,15 +13,14 @@ from jobs.fault_latency.fault_items.attempt_writes import CHARGED_MS
 from jobs.fault_latency.keys import ITEM, PRODUCER
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.tables.day import DAY_MS, Day
-from udfs.bucket import bucket_of
+from udfs.bucket import minute_of
 from udfs.choice import began_at_ms
 from udfs.ladder import Ladder
 from udfs.outcome import is_answer
 from udfs.policy import Policy, gated_by_reachable, not_available_ms
 
-_BUCKET_MS = 60_000
-_BUCKETS_BEFORE = 1
-"""An attempt that began a minute before is near."""
+_BEFORE_MS = 60_000
+"""An attempt that began in the minute before is near."""
 _ALWAYS_NEAR = -1
 _PLACES = 2**23
 """How many minutes of producers are told apart: their numbers go to every executor, some 200 MB at most."""
@@ -37,14 +36,14 @@ def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
     """
     from_ms = F.greatest("from_ms", F.lit(start_ms))
     until_ms = F.greatest(from_ms, F.least("until_ms", F.lit(end_ms)))
-    in_buckets = spans.select(
-        *PRODUCER, (_bucket(from_ms) - _BUCKETS_BEFORE).alias("start_ms"), (_bucket(until_ms) + 1).alias("end_ms")
+    in_minutes = spans.select(
+        *PRODUCER, minute_of(from_ms - _BEFORE_MS).alias("start_ms"), (minute_of(until_ms) + 1).alias("end_ms")
     )
-    longest = in_buckets.groupBy(*PRODUCER, "start_ms").agg(F.max("end_ms").alias("end_ms"))
+    longest = in_minutes.groupBy(*PRODUCER, "start_ms").agg(F.max("end_ms").alias("end_ms"))
     apart = coalesce_overlapping(longest, PRODUCER)
-    bucket = F.explode(F.sequence(F.col("start_ms"), F.col("end_ms") - 1)).alias("bucket")
+    minute = F.explode(F.sequence(F.col("start_ms"), F.col("end_ms") - 1)).alias("minute")
     always = spans.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place"))
-    return apart.select(*PRODUCER, bucket).select(_place(F.col("bucket"))).distinct().unionByName(always)
+    return apart.select(*PRODUCER, minute).select(_place(F.col("minute"))).distinct().unionByName(always)
 
 
 def attempts_near(attempts: DataFrame, minutes: DataFrame) -> DataFrame:
@@ -59,8 +58,8 @@ def attempts_near(attempts: DataFrame, minutes: DataFrame) -> DataFrame:
     """
     began, ended = began_at_ms(), F.col("ended_at_ms")
     submitted = F.coalesce("submitted_at_ms", ended)
-    in_order = (began <= F.least(ended, submitted)) & (_last_ms() - began <= _BUCKETS_BEFORE * _BUCKET_MS)
-    place = F.when(in_order, _place(_bucket(began))).otherwise(_ALWAYS_NEAR)
+    in_order = (began <= F.least(ended, submitted)) & (_last_ms() - began <= _BEFORE_MS)
+    place = F.when(in_order, _place(minute_of(began))).otherwise(_ALWAYS_NEAR)
     return attempts.withColumn("place", place).join(minutes, "place", "left_semi").drop("place")
 
 
@@ -71,7 +70,7 @@ def writes_near(writes: DataFrame, minutes: DataFrame) -> DataFrame:
         writes: as `replay` takes them.
         minutes: as `near_minutes` returns them.
     """
-    placed = writes.withColumn("place", _place(_bucket(F.col("at_ms"))))
+    placed = writes.withColumn("place", _place(minute_of(F.col("at_ms"))))
     return placed.join(minutes, "place", "left_semi").drop("place")
 
 
@@ -136,25 +135,14 @@ def spans_of_processes(sends_per_process: DataFrame, policies: Sequence[Policy],
         policies: every policy that a row may name.
         day: the day and cluster.
     """
-    return _first_and_last(sends_per_process).unionByName(_all_day(sends_per_process, policies, day))
-
-
-def _first_and_last(sends_per_process: DataFrame) -> DataFrame:
-    """The first and the last write of each fault item."""
     written = sends_per_process.where("(mode = 'ASYNC' OR NOT by_caller) AND first_write_ms IS NOT NULL")
     moments = F.explode(F.array("first_write_ms", "last_write_ms"))
-    return written.select(*PRODUCER, moments.alias("from_ms")).withColumn("until_ms", F.col("from_ms"))
-
-
-def _all_day(sends_per_process: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
-    """Producers whose ladder is uneven: an attempt at which the client fails writes nothing."""
+    outermost = written.select(*PRODUCER, moments.alias("from_ms")).withColumn("until_ms", F.col("from_ms"))
+    # An attempt at which the client fails writes nothing.
     uneven = F.col("policy").isin([policy.name for policy in policies if not policy.ladder.is_even])
-    return (
-        sends_per_process.where(uneven)
-        .select(*PRODUCER)
-        .distinct()
-        .select(*PRODUCER, F.lit(day.start_ms).alias("from_ms"), F.lit(day.end_ms).alias("until_ms"))
-    )
+    producers = sends_per_process.where(uneven).select(*PRODUCER).distinct()
+    all_day = {"from_ms": F.lit(day.start_ms), "until_ms": F.lit(day.end_ms)}
+    return outermost.unionByName(producers.withColumns(all_day))
 
 
 def _rising(ladder: Ladder) -> Ladder:
@@ -169,9 +157,5 @@ def _last_ms() -> Column:
     return F.greatest(F.col("ended_at_ms"), F.coalesce("submitted_at_ms", "ended_at_ms"))
 
 
-def _place(bucket: Column) -> Column:
-    return F.pmod(F.xxhash64(*PRODUCER, bucket), F.lit(_PLACES)).alias("place")
-
-
-def _bucket(instant_ms: Column) -> Column:
-    return bucket_of(instant_ms, _BUCKET_MS)
+def _place(minute: Column) -> Column:
+    return F.pmod(F.xxhash64(*PRODUCER, minute), F.lit(_PLACES)).alias("place")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.within import chosen_within
+from jobs.fault_latency.effects.within import intervals_met
 from jobs.fault_latency.findings.finding import (
     clock_text,
     count_text,
@@ -35,13 +35,11 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
     """
     attempts = (
         _choices_within(intervals, choices)
-        .groupBy(*TOPIC, "after_ms")
+        .groupBy(*TOPIC, F.col("after_ms").alias("start_ms"))
         .agg(F.count("*").alias("sends"), F.count_if(~is_answer(F.col("outcome"))).alias("failures"))
     )
-    without_broker = (
-        _as_frames(intervals)
-        .join(attempts, [*TOPIC, "after_ms"], "left")
-        .withColumns({name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures")})
+    without_broker = intervals.join(attempts, [*TOPIC, "start_ms"], "left").withColumns(
+        {name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures")}
     )
     lone = F.size("brokers") == 1
     return finding(
@@ -117,11 +115,8 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
     )
 
 
-def _as_frames(intervals: DataFrame) -> DataFrame:
-    return intervals.withColumns({"after_ms": F.col("start_ms"), "until_ms": F.col("end_ms") - 1})
-
-
 def _choices_within(intervals: DataFrame, choices: DataFrame) -> DataFrame:
-    """One row per choice made strictly inside an interval of its owner and topic."""
-    frames = _as_frames(intervals).select(*OWNER, F.col("topic").alias("of_topic"), "after_ms", "until_ms", "brokers")
-    return chosen_within(frames, choices.where("enforced")).where("topic = of_topic")
+    """One row per choice made strictly inside an interval of its owner and topic, with `brokers` and `after_ms`."""
+    bounds = (F.col("start_ms").alias("after_ms"), (F.col("end_ms") - 1).alias("until_ms"))
+    frames = intervals.select(*OWNER, F.col("topic").alias("of_topic"), *bounds, "brokers")
+    return intervals_met(frames, choices.where("enforced")).select("*", F.inline("met")).where("topic = of_topic")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.calls import minute_of
-from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import (
     clock_text,
     count_text,
@@ -18,7 +16,8 @@ from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.keys import PRODUCER
 from jobs.fault_latency.producers.processes import producer
 from jobs.kinds import FindingCause, FindingKind, Severity
-from udfs.choice import is_bad
+from udfs.bucket import minute_of
+from udfs.choice import began_at_ms, is_bad
 from udfs.outcome import is_out_of_time
 
 _FEWEST_OTHERS = 2
@@ -82,11 +81,10 @@ def _of_one_producer(runs: DataFrame) -> DataFrame:
 
 def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """One row per run: `producers`, others that sent to its broker in the same minutes, `sends`, and bad `share`."""
-    minutes = F.sequence(minute_of("start_ms"), minute_of(F.col("end_ms") - 1))
+    minutes = F.sequence(minute_of(F.col("start_ms")), minute_of(F.col("end_ms") - 1))
     in_minute = runs.withColumn("minute", F.explode(minutes))
     counted = (
-        sends.transform(with_chosen_at)
-        .withColumn("minute", minute_of("chosen_at_ms"))
+        sends.withColumn("minute", minute_of(began_at_ms()))
         .join(F.broadcast(in_minute.select(*_MINUTE).distinct()), list(_MINUTE), "left_semi")
         .groupBy(*_MINUTE, producer().alias("other"))
         .agg(

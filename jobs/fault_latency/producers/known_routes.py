@@ -61,11 +61,10 @@ def _spans(with_queues: DataFrame, name: str) -> DataFrame:
 
 def hosts_throughout(spans: Column, since_ms: Column, until_ms: Column) -> Column:
     """The brokers that every answer valid in [`since_ms`, `until_ms`] named."""
-    lasting = F.filter(spans, lambda span: (span["from_ms"] <= since_ms) & (span["until_ms"] > until_ms))
-    return F.transform(lasting, lambda span: span["broker_name"])
+    return F.filter(spans, lambda span: (span["from_ms"] <= since_ms) & (span["until_ms"] > until_ms))["broker_name"]
 
 
 def hosts_at_some_time(spans: Column, since_ms: Column, until_ms: Column) -> Column:
     """The brokers that any answer valid in [`since_ms`, `until_ms`] named."""
     valid = F.filter(spans, lambda span: (span["from_ms"] <= until_ms) & (span["until_ms"] > since_ms))
-    return F.array_distinct(F.transform(valid, lambda span: span["broker_name"]))
+    return F.array_distinct(valid["broker_name"])
