@@ -15,16 +15,12 @@ _PROCESS = ("client_id", "producer_group", "process_id")
 _NOT_JAVA = "NOT_A_JAVA_CLIENT"
 
 
-def with_order_key(sends: DataFrame) -> DataFrame:
-    """One row per attempt of which key and queue are known (an empty key is none), failed or not: it may be stored."""
-    return sends.where("order_key <> '' AND topic IS NOT NULL AND queue_id IS NOT NULL")
-
-
 def key_moves(sends: DataFrame, publish_queues: DataFrame) -> DataFrame:
     """One row per attempt that went to another queue than the one before of its topic and key.
 
     Columns of `order_key_moves` without the day. Attempts are taken in order of their end; those of one millisecond
-    producer by producer, each producer's in its own order.
+    producer by producer, each producer's in its own order. A failed one counts, as it may be stored; an empty key is
+    none.
 
     Args:
         sends: the day's attempts with their rules.
@@ -44,9 +40,8 @@ def key_moves(sends: DataFrame, publish_queues: DataFrame) -> DataFrame:
         "version_number",
         F.coalesce(F.col("not_replayed") == _NOT_JAVA, F.lit(False)).alias("has_own_selectors"),
     )
-    pairs = with_order_key(sends).select(
-        *_KEY, "row_hash", attempt.alias("this"), F.lag(attempt).over(in_time).alias("before")
-    )
+    with_key = sends.where("order_key <> '' AND topic IS NOT NULL AND queue_id IS NOT NULL")
+    pairs = with_key.select(*_KEY, "row_hash", attempt.alias("this"), F.lag(attempt).over(in_time).alias("before"))
     to_another = (F.col("before.broker_name") != F.col("this.broker_name")) | (
         F.col("before.queue_id") != F.col("this.queue_id")
     )
@@ -70,8 +65,8 @@ def key_moves(sends: DataFrame, publish_queues: DataFrame) -> DataFrame:
             F.col("before.client_id").alias("from_client_id"),
             F.col("before.producer_group").alias("from_producer_group"),
             F.col("before.outcome").alias("from_outcome"),
-            _size(F.element_at("lists_before", 1)).alias("queues_before"),
-            _size(F.element_at("lists", -1)).alias("queues"),
+            F.size(F.element_at("lists_before", 1)).alias("queues_before"),
+            F.size(F.element_at("lists", -1)).alias("queues"),
             "by_hash_before",
             "by_hash",
             _cause().alias("cause"),
@@ -86,8 +81,7 @@ def _lists(side: str) -> Column:
     valid = F.filter(
         "spans", lambda span: (span["from_ms"] <= at_ms + ROUTE_AHEAD_MS) & (span["until_ms"] > at_ms - ROUTE_LAG_MS)
     )
-    lists = F.transform(valid, lambda span: span["queues"])
-    return F.when(~F.exists(lists, lambda queues: queues.isNull()), lists)
+    return F.when(~F.exists(valid, lambda span: span["queues"].isNull()), valid["queues"])
 
 
 def _by_hash(side: str, lists: str) -> Column:
@@ -105,10 +99,8 @@ def _by_hash(side: str, lists: str) -> Column:
 
 
 def _cause() -> Column:
-    same_process = F.lit(True)
-    for name in _PROCESS:
-        same_process = same_process & F.col(f"this.{name}").eqNullSafe(F.col(f"before.{name}"))
-    same_send = same_process & (F.col("this.invoke_id") == F.col("before.invoke_id"))
+    this, before = (F.struct(*(f"{side}.{name}" for name in _PROCESS)) for side in ("this", "before"))
+    same_send = this.eqNullSafe(before) & (F.col("this.invoke_id") == F.col("before.invoke_id"))
     queues_changed = F.size(F.array_distinct(F.concat("lists_before", "lists"))) > 1
     same_producer = (F.col("this.client_id") == F.col("before.client_id")) & (
         F.col("this.producer_group") == F.col("before.producer_group")
@@ -121,7 +113,3 @@ def _cause() -> Column:
         .when(~same_producer, "OTHER_PRODUCER")
         .otherwise("NOT_BY_HASH")
     )
-
-
-def _size(queues: Column) -> Column:
-    return F.when(queues.isNotNull(), F.size(queues))

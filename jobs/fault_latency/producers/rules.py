@@ -15,13 +15,16 @@ from udfs.ladder import Ladder
 from udfs.policy import Policy
 from udfs.version import version_number
 
+_WITH_LADDER = " with the ladder of "
+"""Between the names of a policy's profile and of the settings that have its ladder."""
+
 
 def policies(profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> tuple[Policy, ...]:
     """Every policy a producer may replay under: each profile, and each profile with each own ladder."""
     released = [profile.policy(profile.name) for profile in profiles]
     own = [
         profile.policy(
-            _own_policy(profile.name, name), Ladder(producer.latency_max_ms, producer.not_available_ms or ())
+            f"{profile.name}{_WITH_LADDER}{name}", Ladder(producer.latency_max_ms, producer.not_available_ms or ())
         )
         for profile in profiles
         for name, producer in producers.items()
@@ -43,9 +46,11 @@ def with_rules(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> D
     """
 
     def setting(attribute: str) -> Column:
-        return _setting(producers, attribute)
+        """As text; null when neither client id nor group has it."""
+        values = {name: getattr(producer, attribute) for name, producer in producers.items()}
+        return _lookup({name: str(value) for name, value in values.items() if value is not None})
 
-    ladder_owner = _ladder_owner(producers)
+    ladder_owner = _lookup({name: name for name, of in producers.items() if of.latency_max_ms is not None})
     not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
     switch = F.coalesce("fault_latency_enabled", setting("fault_latency_enabled").cast("boolean"))
     is_call = F.coalesce(setting("one_line_per") == "call", F.col("one_line_per") == CALL)
@@ -58,7 +63,7 @@ def with_rules(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> D
         .withColumns(
             {
                 "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
-                    F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
+                    F.concat("profile", F.lit(_WITH_LADDER), ladder_owner)
                 ),
                 "not_replayed": F.when(not_java, "NOT_A_JAVA_CLIENT")
                 .when(F.col("version_number").isNull(), "CLIENT_VERSION_UNKNOWN")
@@ -79,22 +84,8 @@ def _profile(version_number: Column) -> Column:
     return F.coalesce(*(F.when(version_number >= profile.since_number, profile.name) for profile in newest_first))
 
 
-def _own_policy(profile: str, owner: str) -> str:
-    return f"{profile} with the ladder of {owner}"
-
-
-def _setting(producers: Mapping[str, ProducerSettings], attribute: str) -> Column:
-    """The setting of the attempt's client id, else of its group, as text; null when neither has it."""
-    values = {name: getattr(producer, attribute) for name, producer in producers.items()}
-    texts = {name: str(value) for name, value in values.items() if value is not None}
-    return _lookup(texts)
-
-
-def _ladder_owner(producers: Mapping[str, ProducerSettings]) -> Column:
-    return _lookup({name: name for name, producer in producers.items() if producer.latency_max_ms is not None})
-
-
 def _lookup(texts: Mapping[str, str]) -> Column:
+    """The text of the attempt's client id, else of its group."""
     if not texts:
         return F.lit(None).cast("string")
     table = F.create_map(*(F.lit(part) for pair in texts.items() for part in pair))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import SENDER
@@ -22,9 +22,21 @@ def sends_per_process(sends: DataFrame, producers: Mapping[str, ProducerSettings
     A producer whose `seq` falls again and again is not replayed: several processes wrote its lines.
     """
     shared = F.when(is_shared(), SEVERAL_PROCESSES)
+    ended_ms = F.col("ended_at_ms")
+    submitted_ms = F.coalesce("submitted_at_ms", ended_ms)
+    written = (F.col("mode") == "ASYNC") | may_write(F.col("outcome"))
     return (
         sends.groupBy(*SENDER)
-        .agg(*_totals())
+        .agg(
+            F.count("*").alias("sends"),
+            F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
+            F.min(began_at_ms()).alias("first_began_ms"),
+            F.max(ended_ms).alias("last_ended_ms"),
+            F.min(F.when(written, F.least(submitted_ms, ended_ms))).alias("first_write_ms"),
+            F.max(F.when(written, F.greatest(submitted_ms, ended_ms))).alias("last_write_ms"),
+            F.min("seq").alias("first_seq"),
+            F.max("seq").alias("last_seq"),
+        )
         .transform(with_rules, producers)
         .withColumn("process", process())
         .withColumn("place", place_of(F.col("process")))
@@ -33,22 +45,6 @@ def sends_per_process(sends: DataFrame, producers: Mapping[str, ProducerSettings
         .withColumn("clock_fell", F.coalesce("clock_fell", F.lit(False)))
         .withColumn("not_replayed", F.coalesce("not_replayed", shared))
     )
-
-
-def _totals() -> list[Column]:
-    ended_ms = F.col("ended_at_ms")
-    submitted_ms = F.coalesce("submitted_at_ms", ended_ms)
-    written = (F.col("mode") == "ASYNC") | may_write(F.col("outcome"))
-    return [
-        F.count("*").alias("sends"),
-        F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
-        F.min(began_at_ms()).alias("first_began_ms"),
-        F.max(ended_ms).alias("last_ended_ms"),
-        F.min(F.when(written, F.least(submitted_ms, ended_ms))).alias("first_write_ms"),
-        F.max(F.when(written, F.greatest(submitted_ms, ended_ms))).alias("last_write_ms"),
-        F.min("seq").alias("first_seq"),
-        F.max("seq").alias("last_seq"),
-    ]
 
 
 def broker_names(sends_per_process: DataFrame) -> DataFrame:
