@@ -16,11 +16,11 @@ _NUMBER = column("version_number", INT, "the version as a number that orders (4.
 _PROFILE = column("profile", TEXT, "released rules of that version; null = none are known")
 _POLICY = column("policy", TEXT, "the profile, or profile and own ladder of the producer; null = none")
 _NOT_REPLAYED = column("not_replayed", TEXT, "why its fault items are not replayed; null = they are")
-_DETECTOR = required("detector", FLAG, "the detector's switch")
+
 _ASSUMED = required("switch_assumed", FLAG, "neither log nor settings have the switch: taken as off")
-_PROCESS_ENDED = column("process_ended_at_ms", LONG, "first start of a later process, epoch ms; null = none")
+
 _BY_CALLER = required("by_caller", FLAG, "a selector or the caller chose the queue")
-_CALL_TIMEOUT = column("call_timeout_ms", LONG, "send time-out where a line is a whole call, ms; null = it is not")
+
 _RULES = (
     _VERSION,
     _NUMBER,
@@ -29,9 +29,9 @@ _RULES = (
     _NOT_REPLAYED,
     _ENFORCED,
     _ASSUMED,
-    _DETECTOR,
+    required("detector", FLAG, "the detector's switch"),
     _BY_CALLER,
-    _CALL_TIMEOUT,
+    column("call_timeout_ms", LONG, "send time-out where a line is a whole call, ms; null = it is not"),
 )
 """Rules of a producer, as `with_rules` adds them."""
 _TEXTS = ArrayType(TEXT)
@@ -99,53 +99,41 @@ ATTEMPTS = Frame(
     ),
 )
 
-_WRITE = (
-    *_ITEM,
-    required("at_ms", LONG, "when the fault item was written, epoch ms"),
-    required("step", INT, "order among the writes of one attempt"),
-    column("current_latency_ms", LONG, "latency that the write carries, ms; null = carried over midnight"),
-    column("is_failure", FLAG, "the policy's constant replaces the latency"),
-    column("reachable", FLAG, "the flag that it writes; null = it keeps it"),
-    column("cause", TEXT, "LATENCY, or the outcome"),
-    column("evidence", TEXT, "how the update is known: LOGGED, RECORDED by the client, or inferred"),
-    column("seq", LONG, "of the attempt; null = not logged"),
-    column("started_at_ms", LONG, "of the attempt, epoch ms"),
-    column("invoke_id", LONG, "of the attempt"),
-    column("attempt", INT, "of the attempt"),
-    column("row_hash", LONG, "of the attempt"),
-    _POLICY,
-    _PROFILE,
-    _VERSION,
-    required("detector", FLAG, "the detector may set the flag unseen; false for recorded and carried writes"),
-    _PROCESS_ENDED,
-    required("op", TEXT, "UPDATE, REMOVE or CARRIED"),
-    column("not_available_ms", LONG, "isolation that it earns, ms"),
-    column("carried_until_ms", LONG, "CARRIED: end of the isolation, epoch ms; null otherwise"),
-    column("carried_earliest_ms", LONG, "end of the band that is known already, epoch ms; null = from the order alone"),
-    column("carried_latest_ms", LONG, "the latest end; null = from the order alone"),
-    column("carried_extensions", INT, "CARRIED: extensions so far"),
-    required("position", LONG, "order within the fault item, from 1"),
-    column("next_at_ms", LONG, "of the item's next write, epoch ms; null = it is the last"),
-    column("next_op", TEXT, "of the item's next write; null = it is the last"),
-    column("is_reachable", FLAG, "the flag after the write"),
-    column("available_at_ms", LONG, "end of the window after the write, epoch ms"),
-    column("until_ms", LONG, "not available before this, epoch ms"),
-    column("earliest_ms", LONG, "the least that any order of tied writes leaves, epoch ms"),
-    column("latest_ms", LONG, "the most, epoch ms"),
-    column("until_before_ms", LONG, "`until_ms` before the write; null = it is the first"),
-    column("latest_before_ms", LONG, "`latest_ms` before the write; null = it is the first"),
-    column("is_isolated", FLAG, "after the write"),
-    column("was_isolated", FLAG, "just before the write"),
-    column("may_be_isolated", FLAG, "after the write, in some order of tied writes"),
-    column("might_have_been", FLAG, "just before it, in some order of tied writes"),
-)
-
 RELEVANT_WRITES = Frame(
     name="relevant-writes",
     grain="one write that bounds an isolation in some order, or the last of its fault item, with what it changed",
     keys=("cluster", "client_id", "producer_group", "process", "enforced", "broker_name", "position"),
     columns=(
-        *_WRITE,
+        *_ITEM,
+        required("at_ms", LONG, "when the fault item was written, epoch ms"),
+        required("step", INT, "order among the writes of one attempt"),
+        column("current_latency_ms", LONG, "latency that the write carries, ms; null = carried over midnight"),
+        column("is_failure", FLAG, "the policy's constant replaces the latency"),
+        column("reachable", FLAG, "the flag that it writes; null = it keeps it"),
+        column("cause", TEXT, "LATENCY, or the outcome"),
+        column("evidence", TEXT, "how the update is known: LOGGED, RECORDED by the client, or inferred"),
+        column("seq", LONG, "of the attempt; null = not logged"),
+        column("attempt", INT, "of the attempt"),
+        _POLICY,
+        _PROFILE,
+        _VERSION,
+        required("detector", FLAG, "the detector may set the flag unseen; false for recorded and carried writes"),
+        column("process_ended_at_ms", LONG, "first start of a later process, epoch ms; null = none"),
+        required("op", TEXT, "UPDATE, REMOVE or CARRIED"),
+        column("not_available_ms", LONG, "isolation that it earns, ms"),
+        column("carried_extensions", INT, "CARRIED: extensions so far"),
+        required("position", LONG, "order within the fault item, from 1"),
+        column("next_at_ms", LONG, "of the item's next write, epoch ms; null = it is the last"),
+        column("next_op", TEXT, "of the item's next write; null = it is the last"),
+        column("is_reachable", FLAG, "the flag after the write"),
+        column("available_at_ms", LONG, "end of the window after the write, epoch ms"),
+        column("until_ms", LONG, "not available before this, epoch ms"),
+        column("earliest_ms", LONG, "the least that any order of tied writes leaves, epoch ms"),
+        column("latest_ms", LONG, "the most, epoch ms"),
+        column("until_before_ms", LONG, "`until_ms` before the write; null = it is the first"),
+        column("is_isolated", FLAG, "after the write"),
+        column("was_isolated", FLAG, "just before the write"),
+        column("may_be_isolated", FLAG, "after the write, in some order of tied writes"),
         column("isolation", LONG, "number of the isolation within the item"),
         column("possible", LONG, "number of the interval in which some order isolates"),
         column("change", TEXT, "OPENED, EXTENDED, CLEARED or REMOVED; null = nothing"),

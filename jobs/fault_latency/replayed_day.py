@@ -11,10 +11,7 @@ from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,
     isolation_relevant_writes,
     isolations,
-    last_signs,
-    with_change,
     with_counted_until,
-    with_isolation,
 )
 from jobs.fault_latency.fault_items.pruning import (
     attempts_near,
@@ -134,14 +131,12 @@ def replayed(of: DayOfProducers, day: Day, settings: Settings, materialize: Mate
         writes = without_recorded(writes, record).unionByName(recorded)
     ends = F.broadcast(process_ends(per_process, of.opening))
     items = replay(writes.unionByName(carried), known_policies, UNORDERED_WITHIN_MS).join(ends, list(PROCESS), "left")
-    relevant_writes = materialize(
-        RELEVANT_WRITES, isolation_relevant_writes(items).transform(with_isolation).transform(with_change)
-    )
+    relevant_writes = materialize(RELEVANT_WRITES, isolation_relevant_writes(items))
     windows = isolations(isolating_writes(relevant_writes), day.end_ms)
     isolated = materialize(
         ISOLATIONS,
         with_removals(windows, per_process, known_routes, known_policies).transform(
-            with_counted_until, last_signs(per_process, record)
+            with_counted_until, per_process, record
         ),
     )
     return Replayed(

@@ -11,8 +11,6 @@ from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,
     isolation_relevant_writes,
     isolations,
-    with_change,
-    with_isolation,
 )
 from jobs.fault_latency.fault_items.pruning import attempts_near, near_minutes, spans_of_attempts
 from jobs.fault_latency.fault_items.replay import replay
@@ -56,8 +54,8 @@ def requested_isolations(
     near = made_once(attempts_near(attempts, near_minutes(spans, start_ms, end_ms)))
     writes = updates(_under_each(near, requested), policies, has_async=True, owner=_OWNER)
     items = replay(writes, policies, UNORDERED_WITHIN_MS, _ITEM).join(F.broadcast(ends), list(PROCESS), "left")
-    relevant = isolation_relevant_writes(items).transform(with_isolation, _ITEM).transform(with_change)
-    return isolations(made_once(isolating_writes(relevant)), end_ms, _ITEM).where("end_ms > start_ms")
+    isolating = made_once(isolating_writes(isolation_relevant_writes(items, _ITEM)))
+    return isolations(isolating, end_ms, _ITEM).where("end_ms > start_ms")
 
 
 def _under_each(attempts: DataFrame, requested: RequestedPolicies) -> DataFrame:

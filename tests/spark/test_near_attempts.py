@@ -29,7 +29,7 @@ from tests.given.seeded_days import write_seeded_sends
 
 DAYS = (dt.date(2026, 3, 1), dt.date(2026, 3, 2))
 SEED = 11
-CHANGE = (*ITEM, "at_ms", "row_hash", "change", "until_ms", "earliest_ms", "latest_ms", "evidence", "is_reachable")
+CHANGE = (*ITEM, "at_ms", "seq", "change", "until_ms", "earliest_ms", "latest_ms", "evidence", "is_reachable")
 
 
 @pytest.fixture(scope="module")

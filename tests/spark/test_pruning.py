@@ -14,8 +14,6 @@ from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,
     isolation_relevant_writes,
     isolations,
-    with_change,
-    with_isolation,
 )
 from jobs.fault_latency.fault_items.pruning import attempts_near, near_minutes, spans_of_writes, writes_near
 from jobs.fault_latency.fault_items.replay import UPDATE, replay
@@ -75,7 +73,7 @@ def _pruned(writes: DataFrame) -> DataFrame:
 def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
     """What follows from a replay: isolations, changes, and the last state of each item."""
     relevant_writes = isolation_relevant_writes(replay(writes, POLICIES, 1)).localCheckpoint()
-    changes = relevant_writes.transform(with_isolation).transform(with_change).transform(isolating_writes)
+    changes = isolating_writes(relevant_writes)
     frames = {
         "isolations": isolations(changes, DAY_MS),
         "changes": changes.where("change IS NOT NULL").select(*ITEM, "at_ms", "row_hash", "change", *COMPARED),

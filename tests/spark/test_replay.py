@@ -11,8 +11,6 @@ from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,
     isolation_relevant_writes,
     isolations,
-    with_change,
-    with_isolation,
 )
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.producers.rules import policies
@@ -260,7 +258,7 @@ def writes(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def found(writes: DataFrame) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Isolations by start, changes by position."""
-    changed = writes.transform(with_isolation).transform(with_change).transform(isolating_writes)
+    changed = isolating_writes(writes)
     held = isolations(changed, DAY_END).orderBy("start_ms").collect()
     changes = changed.where("change IS NOT NULL").orderBy("position").collect()
     return [row.asDict() for row in held], [row.asDict() for row in changes]

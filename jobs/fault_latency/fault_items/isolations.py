@@ -14,45 +14,25 @@ from jobs.kinds import FindingKind
 from udfs.fault_window import FAR_MS
 
 
-def isolation_relevant_writes(items: DataFrame) -> DataFrame:
+def isolation_relevant_writes(items: DataFrame, item: Sequence[str] = ITEM) -> DataFrame:
     """One row per write that opens, extends or ends an isolation, or could in another order, and the last per item.
 
     Adds `is_isolated` and `was_isolated` (best estimate, after and just before the write), `may_be_isolated` and
-    `might_have_been` (the same for some order of tied writes).
-
-    Args:
-        items: as `replay.replay` returns them.
-    """
-    return items.withColumns(
-        {
-            "is_isolated": F.col("until_ms") > F.col("at_ms"),
-            "was_isolated": F.coalesce(F.col("until_before_ms") > F.col("at_ms"), F.lit(False)),
-            "may_be_isolated": F.col("latest_ms") > F.col("at_ms"),
-            "might_have_been": F.coalesce(F.col("latest_before_ms") > F.col("at_ms"), F.lit(False)),
-        }
-    ).where("is_isolated OR was_isolated OR may_be_isolated OR next_at_ms IS NULL")
-
-
-def with_isolation(writes: DataFrame, item: Sequence[str] = ITEM) -> DataFrame:
-    """One row per write, with the number of the isolation that it touches.
-
-    Adds `isolation` (number within the item) and `possible` (number of the interval in which some order of tied writes
-    has an isolation), both from 1.
-    """
-    in_order = Window.partitionBy(*item).orderBy("position")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    opens = (F.col("is_isolated") & ~F.col("was_isolated")).cast("int")
-    opens_possible = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
-    return writes.withColumns({"isolation": F.sum(opens).over(so_far), "possible": F.sum(opens_possible).over(so_far)})
-
-
-def with_change(writes: DataFrame) -> DataFrame:
-    """One row per write, with `change`: OPENED, EXTENDED, CLEARED or REMOVED; null when it changed nothing.
+    `might_have_been` (the same for some order of tied writes); `isolation` (number within the item) and `possible`
+    (number of the interval in which some order of tied writes has an isolation), both from 1; `change`: OPENED,
+    EXTENDED, CLEARED or REMOVED, null when it changed nothing.
 
     EXTENDED is any write that sets a new end while the isolation lasts; under last-write-wins that end may be
     an earlier one. What was carried over midnight opened before.
+
+    Args:
+        items: as `replay.replay` returns them.
+        item: key of a fault item.
     """
     is_isolated, was_isolated = F.col("is_isolated"), F.col("was_isolated")
+    in_order = Window.partitionBy(*item).orderBy("position")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    opens_possible = F.col("may_be_isolated") & ~F.col("might_have_been")
     change = (
         F.when(F.col("op") == CARRIED, None)
         .when(is_isolated & ~was_isolated, "OPENED")
@@ -60,7 +40,24 @@ def with_change(writes: DataFrame) -> DataFrame:
         .when(was_isolated & ~is_isolated & (F.col("op") == REMOVE), "REMOVED")
         .when(was_isolated & ~is_isolated, "CLEARED")
     )
-    return writes.withColumn("change", change)
+    return (
+        items.withColumns(
+            {
+                "is_isolated": F.col("until_ms") > F.col("at_ms"),
+                "was_isolated": F.coalesce(F.col("until_before_ms") > F.col("at_ms"), F.lit(False)),
+                "may_be_isolated": F.col("latest_ms") > F.col("at_ms"),
+                "might_have_been": F.coalesce(F.col("latest_before_ms") > F.col("at_ms"), F.lit(False)),
+            }
+        )
+        .where("is_isolated OR was_isolated OR may_be_isolated OR next_at_ms IS NULL")
+        .withColumns(
+            {
+                "isolation": F.sum((is_isolated & ~was_isolated).cast("int")).over(so_far),
+                "possible": F.sum(opens_possible.cast("int")).over(so_far),
+                "change": change,
+            }
+        )
+    )
 
 
 def changes(writes: DataFrame) -> DataFrame:
@@ -91,7 +88,7 @@ def isolations(writes: DataFrame, day_end_ms: int, item: Sequence[str] = ITEM) -
     24:00, EXPIRED when its time was over, else what the next write did.
 
     Args:
-        writes: isolating writes, as `with_isolation` and `with_change` return them.
+        writes: as `isolating_writes` returns them.
         day_end_ms: 24:00 UTC, epoch ms.
         item: key of a fault item.
     """
@@ -121,28 +118,21 @@ def isolations(writes: DataFrame, day_end_ms: int, item: Sequence[str] = ITEM) -
     )
 
 
-def last_signs(sends_per_process: DataFrame, record: Recorded | None = None) -> DataFrame:
-    """One row per process with a line on the day: `last_sign_ms`, its last attempt or recorded line, epoch ms.
+def with_counted_until(isolations: DataFrame, sends_per_process: DataFrame, record: Recorded | None) -> DataFrame:
+    """The isolations, with `counted_until_ms`: the end, but no later than the last sign of life of the process.
+
+    That is its last attempt or recorded line of the day: a client that sends no more avoids nobody. A process without
+    one counts for nothing.
 
     Args:
+        isolations: as `isolations` returns them.
         sends_per_process: SENDS_PER_PROCESS.
         record: what clients recorded; None when they recorded nothing.
     """
     signs = sends_per_process.select(*PROCESS, F.col("last_ended_ms").alias("sign_ms"))
     if record:
         signs = signs.unionByName(record.owners.select(*PROCESS, F.col("last_recorded_ms").alias("sign_ms")))
-    return signs.groupBy(*PROCESS).agg(F.max("sign_ms").alias("last_sign_ms"))
-
-
-def with_counted_until(isolations: DataFrame, last_signs: DataFrame) -> DataFrame:
-    """The isolations, with `counted_until_ms`: the end, but no later than the last sign of life of the process.
-
-    A client that sends no more avoids nobody. A process without a sign on the day counts for nothing.
-
-    Args:
-        isolations: as `isolations` returns them.
-        last_signs: as `last_signs` returns them.
-    """
+    last_signs = signs.groupBy(*PROCESS).agg(F.max("sign_ms").alias("last_sign_ms"))
     counted = F.greatest("start_ms", F.least("end_ms", F.coalesce("last_sign_ms", "start_ms")))
     signed = isolations.join(F.broadcast(last_signs), list(PROCESS), "left")
     return signed.withColumn("counted_until_ms", counted).drop("last_sign_ms")

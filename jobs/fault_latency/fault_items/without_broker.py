@@ -72,8 +72,7 @@ def with_removals(
         F.when(checks, F.col("permitted")).otherwise(F.col("queued")),
         lambda span: (span["start_ms"] <= F.col("from_ms")) & (span["end_ms"] > F.col("from_ms")),
     )
-    has_queue_until = F.array_max(F.transform(has_queue, lambda span: span["end_ms"]))
-    removed_ms = F.coalesce(has_queue_until, F.col("from_ms"))
+    removed_ms = F.coalesce(F.array_max(has_queue["end_ms"]), F.col("from_ms"))
     items = (*ITEM, "start_ms")
     times = (
         enforced.select(*items, "end_latest_ms", "client_version")
@@ -110,7 +109,8 @@ def _all_isolated(sends_per_process: DataFrame, isolations: DataFrame, end: str,
     sends = sends_per_process.where("enforced AND NOT by_caller AND not_replayed IS NULL")
     brokers = _brokers_of_topics(sends_per_process, routed)
     # Few isolate as many brokers as a topic always has: of all others their topics' brokers need not be listed.
-    fewest = brokers.groupBy("cluster", "topic").agg(F.count_if(_is_always_there()).alias("fewest"))
+    always_there = F.expr(f"start_ms <= 0 AND end_ms >= {FAR_MS}")
+    fewest = brokers.groupBy("cluster", "topic").agg(F.count_if(always_there).alias("fewest"))
     isolated_brokers = isolated_spans.groupBy(*OWNER).agg(F.size(F.collect_set("broker_name")).alias("isolated"))
     owners = (
         sends.select(*TOPIC)
@@ -140,10 +140,6 @@ def _brokers_of_topics(sends_per_process: DataFrame, routed: DataFrame) -> DataF
     unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
     always = {"start_ms": F.lit(0).cast("bigint"), "end_ms": F.lit(FAR_MS)}
     return routed.unionByName(unrouted.withColumns(always))
-
-
-def _is_always_there() -> Column:
-    return (F.col("start_ms") <= 0) & (F.col("end_ms") >= FAR_MS)
 
 
 def _spans(known_routes: DataFrame, name: str) -> DataFrame:
