@@ -30,11 +30,10 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """How the two agree, as `replay_checks` counts it."""
+class Agreement:
+    """How well clients and replay agree: writes of clients, how these compare with the replay's, and isolated ms."""
 
     written: int
-    replayed: int
     matched: int
     other_length: int
     missed: int
@@ -42,6 +41,13 @@ class Comparison:
     isolated_ms: int
     replayed_ms: int
     differing_ms: int
+
+
+@dataclass(frozen=True)
+class Comparison(Agreement):
+    """How the two agree on one fault item, as `replay_checks` counts it."""
+
+    replayed: int
 
 
 def compared(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -21,55 +20,45 @@ from jobs.verify.writers import WRITER, clients_of_logs, recorded_producers
 from jobs.verify.writes import CLIENT, REPLAY, logged_writes, recorded_writes, replayed_writes, stretches
 
 
-@dataclass(frozen=True)
-class DayOfClients:
-    """One published day, and what clients themselves wrote on it.
-
-    Attributes:
-        sends: the published attempts.
-        opening: `fault_item_state` of the day before; empty when it is not in the lake.
-        topic_brokers: the day's intervals of unchanged routes; may be empty.
-        isolations: rows of `isolation_intervals`, which rest on the record where there is one.
-        updates: rows of `fault_item_updates`; may be empty.
-        log_lines: good lines of client logs of any day, as `fault_item_log` reads them; may be empty.
-    """
-
-    sends: DataFrame
-    opening: DataFrame
-    topic_brokers: DataFrame
-    isolations: DataFrame
-    updates: DataFrame
-    log_lines: DataFrame
-
-
-def replay_checks(of: DayOfClients, day: Day, settings: Settings, materialize: Materialize) -> DataFrame:
+def replay_checks(
+    of: DayOfProducers,
+    day: Day,
+    settings: Settings,
+    materialize: Materialize,
+    *,
+    isolations: DataFrame,
+    updates: DataFrame,
+    log_lines: DataFrame,
+) -> DataFrame:
     """Rows of `replay_checks` of one day, without `run_id`.
 
     Only clients that wrote are replayed, from their sends alone.
 
     Args:
-        of: the day.
+        of: the published day.
         day: the day and cluster.
         settings: as of the replay that the lake has.
         materialize: writes out a frame that several others read.
+        isolations: rows of `isolation_intervals`, which rest on the record where there is one.
+        updates: rows of `fault_item_updates`; may be empty.
+        log_lines: good lines of client logs of any day, as `fault_item_log` reads them; may be empty.
     """
-    clients = materialize(CLIENTS, recorded_producers(of.updates).unionByName(clients_of_logs(of.log_lines)))
+    clients = materialize(CLIENTS, recorded_producers(updates).unionByName(clients_of_logs(log_lines)))
     ids = F.broadcast(clients.select("client_id").distinct())
     sends, opening = (rows.join(ids, "client_id", "left_semi") for rows in (of.sends, of.opening))
     items = replayed(DayOfProducers(sends, opening, of.topic_brokers), day, settings, materialize)
-    facts = facts_of_writers(clients, of.updates, items.sends_per_process, opening, items.policies)
+    facts = facts_of_writers(clients, updates, items.sends_per_process, opening, items.policies)
     writers = materialize(WRITERS, facts)
-    of_day = of.log_lines.where(F.col("day") == F.lit(day.date))
     writes = [
-        recorded_writes(of.updates, writers, items.policies),
-        logged_writes(of_day, writers),
+        recorded_writes(updates, writers, items.policies),
+        logged_writes(log_lines.where(F.col("day") == F.lit(day.date)), writers),
         replayed_writes(items.relevant_writes, clients, items.policies),
-        stretches(of.isolations, CLIENT),
+        stretches(isolations, CLIENT),
         stretches(items.isolations, REPLAY),
     ]
     of_writers = reduce(DataFrame.unionByName, writes).join(
         F.broadcast(writers.select(*WRITER)), list(WRITER), "left_semi"
     )
-    checks = with_cause(compared_items(of_writers), writers, of.updates)
+    checks = with_cause(compared_items(of_writers), writers, updates)
     names = [name for name in REPLAY_CHECKS.schema.fieldNames() if name != "run_id"]
     return checks.transform(with_partition_columns, day).select(*names)

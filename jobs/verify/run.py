@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import InputMissingError
+from jobs.fault_latency.replayed_day import DayOfProducers
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.days_with_sends import days_with_sends
@@ -35,7 +36,7 @@ from jobs.tables import (
 from jobs.tables.day import Day
 from jobs.text.completeness import some_of
 from jobs.text.progress import Progress
-from jobs.verify.job import DayOfClients, replay_checks
+from jobs.verify.job import replay_checks
 
 
 @dataclass(frozen=True)
@@ -128,13 +129,14 @@ def _derive(context: RunContext, day: Day, _: Opening, staged: StagedLogs | None
         return context.lake.read_day(table, of.cluster, of.date)
 
     logs = staged.inputs[0].lines.where(F.col("cluster") == F.lit(day.cluster)) if staged and staged.inputs else None
-    clients = DayOfClients(
-        sends=of_day(SENDS),
-        opening=of_day(FAULT_ITEM_STATE, day.before).drop("event_date"),
-        topic_brokers=of_day(TOPIC_BROKERS),
+    opening = of_day(FAULT_ITEM_STATE, day.before).drop("event_date")
+    checks = replay_checks(
+        DayOfProducers(of_day(SENDS), opening, of_day(TOPIC_BROKERS)),
+        day,
+        context.settings,
+        context.materializer(day),
         isolations=of_day(ISOLATION_INTERVALS),
         updates=of_day(FAULT_ITEM_UPDATES),
         log_lines=no_rows(context.spark, LOG_LINES) if logs is None else logs,
     )
-    checks = replay_checks(clients, day, context.settings, context.materializer(day))
     return {REPLAY_CHECKS.name: checks.withColumn("run_id", F.lit(context.run.run_id))}

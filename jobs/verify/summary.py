@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -15,6 +15,7 @@ from jobs.settings.model import Settings
 from jobs.tables import PRODUCER_DAYS, REPLAY_CHECKS
 from jobs.text.completeness import of_client_logs, some_of
 from jobs.text.redaction import redacted
+from jobs.verify.comparison import Agreement
 
 _WORST = 10
 _NOTHING_TO_COMPARE = ("UNKNOWN_CLIENT", "NO_SENDS", "NOT_REPLAYED")
@@ -22,11 +23,10 @@ _ITEM = (
     *("event_date", "source", "writer", "producer_group", "broker_name"),
     *("written", "matched", "other_length", "missed", "extra", "differing_ms", "cause"),
 )
-_SUMS = ("written", "matched", "other_length", "missed", "extra", "isolated_ms", "replayed_ms", "differing_ms")
 
 
 @dataclass(frozen=True)
-class VerifySummary:
+class VerifySummary(Agreement):
     """The answers of a run; counts are of all brokers and writers, durations of brokers × writers.
 
     Attributes:
@@ -34,7 +34,6 @@ class VerifySummary:
         bad_lines: those of them that were put into quarantine.
         switched_on: producers with the switch on, each on each day.
         recorded: those of them whose client recorded its decisions.
-        written: writes of clients; the next four count how they compare with the replay.
         causes: reason to number of brokers that differ for it, most first.
         worst: the ten brokers that differ most, most differing writes first; `_ITEM`, columns of `replay_checks`.
         notes: client logs that could not be used, and assumptions about others.
@@ -48,14 +47,6 @@ class VerifySummary:
     bad_lines: int
     switched_on: int
     recorded: int
-    written: int
-    matched: int
-    other_length: int
-    missed: int
-    extra: int
-    isolated_ms: int
-    replayed_ms: int
-    differing_ms: int
     causes: dict[str, int]
     worst: list[dict[str, Any]]
     notes: list[str]
@@ -70,7 +61,8 @@ def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult)
     """Read the results of the run's days back from the lake."""
     lake = Lake(spark, settings.lake)
     checks = lake.read_days(REPLAY_CHECKS, result.clusters, result.run.days)
-    (sums,) = checks.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _SUMS)).collect()
+    counted = (field.name for field in fields(Agreement))
+    (sums,) = checks.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in counted)).collect()
     differing = checks.where("cause IS NOT NULL")
     causes = differing.groupBy("cause").count().orderBy(F.desc("count"), "cause").collect()
     many = F.col("missed") + F.col("extra") + F.col("other_length")

@@ -71,28 +71,21 @@ def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Se
         clients: one row per writer and client, as `writers` makes them.
         policies: every policy that a row may name.
     """
-    policy, isolates_ms = F.col("policy"), F.col("not_available_ms")
-    is_update = F.col("enforced") & (F.col("op") == UPDATE)
-    is_with_flag = has_reachable_flag(policy, policies)
-    isolating = relevant_writes.where(is_update & (isolates_ms > 0))
-    with_flag = relevant_writes.where(is_update & is_with_flag)
+    until_ms, isolates = F.col("at_ms") + F.col("not_available_ms"), F.col("not_available_ms") > 0
+    is_isolation = _row(REPLAY, F.lit(ISOLATED), F.col("at_ms"), until_ms)
     in_order = Window.partitionBy(*ITEM).orderBy("position")
-    before = F.coalesce(F.lag("available_at_ms").over(in_order), F.lit(0))
-    # A client logs only writes that set a later end.
-    extending = (
-        relevant_writes.withColumn("before_ms", before)
-        .where(is_update & is_with_flag & (isolates_ms > 0))
-        .where(F.col("at_ms") + isolates_ms > F.col("before_ms"))
+    before_ms = F.coalesce(F.lag("available_at_ms").over(in_order), F.lit(0))
+    updates = relevant_writes.withColumn("before_ms", before_ms).where(F.col("enforced") & (F.col("op") == UPDATE))
+    of_logs = (
+        updates.where(has_reachable_flag(F.col("policy"), policies))
+        .drop("producer_group")
+        .join(F.broadcast(clients.where(F.col("source") == Source.CLIENT_LOG)), "client_id")
     )
-    unreachable = with_flag.where(F.col("reachable") == F.lit(False))
-    of_logs = [(extending, ISOLATED), (unreachable, UNREACHABLE)]
-    rows = _of_producers(isolating).select(*_row(REPLAY, F.lit(ISOLATED), F.col("at_ms"), F.col("at_ms") + isolates_ms))
-    for writes, what in of_logs:
-        until = F.when(F.lit(what == ISOLATED), F.col("at_ms") + isolates_ms)
-        of_clients = writes.drop("producer_group").join(
-            F.broadcast(clients.where(F.col("source") == Source.CLIENT_LOG)), "client_id"
-        )
-        rows = rows.unionByName(of_clients.select(*_row(REPLAY, F.lit(what), F.col("at_ms"), until)))
+    # A client logs only writes that set a later end.
+    extending = of_logs.where(isolates & (until_ms > F.col("before_ms"))).select(*is_isolation)
+    unreachable = of_logs.where("NOT reachable").select(*_row(REPLAY, F.lit(UNREACHABLE), F.col("at_ms"), F.lit(None)))
+    isolating = _of_producers(updates.where(isolates)).select(*is_isolation)
+    rows = isolating.unionByName(extending).unionByName(unreachable)
     return rows.withColumn("is_off_ladder", F.lit(None).cast("boolean"))
 
 

@@ -82,4 +82,4 @@ def test_both_sides_add_up_and_may_change_places(
 def test_what_is_the_same_agrees(writes: list[Write], spans: list[tuple[int, int]]) -> None:
     length = len({ms for start, end in spans for ms in range(start, end)})
     n = len(writes)
-    assert compared(writes, writes[::-1], spans, spans) == Comparison(n, n, n, 0, 0, 0, length, length, 0)
+    assert compared(writes, writes[::-1], spans, spans) == Comparison(n, n, 0, 0, 0, length, length, 0, n)
