@@ -88,29 +88,26 @@ def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]
     check_rows(updates, staged.rows_published("fault_item_updates", day), day)
     routes = publish(TOPIC_BROKERS, staged.topic_brokers(day))
     counted = written.get if sends.rows > 0 else {}  # without rows nothing may have been written
-    has_keys = counted.get("with_key", 0) > 0
     context.has_async[day] = counted.get("async", 0) > 0
-    moves = publish(ORDER_KEY_MOVES, _order_key_moves(context, day, staged, has_keys=has_keys))
-    return [sends, updates, routes, moves]
-
-
-def _order_key_moves(context: RunContext, day: Day, staged: StagedSends, *, has_keys: bool) -> DataFrame:
-    """The day's moves; a day without order keys costs nothing."""
-    if not has_keys:
-        return no_rows(context.spark, ORDER_KEY_MOVES.schema)
-    sends = context.lake.read_day(SENDS, day.cluster, day.date)
-    return order_key_moves(sends, day, context.settings, publish_queues=staged.publish_queues(day))
+    moves = no_rows(context.spark, ORDER_KEY_MOVES.schema)  # a day without order keys costs nothing
+    if counted.get("with_key", 0) > 0:
+        with_keys = lake.read_day(SENDS, day.cluster, day.date)
+        moves = order_key_moves(with_keys, day, context.settings, publish_queues=staged.publish_queues(day))
+    return [sends, updates, routes, publish(ORDER_KEY_MOVES, moves)]
 
 
 def _derive(context: RunContext, day: Day, opening: Opening, staged: StagedSends | None) -> Mapping[str, DataFrame]:
     """Rows of every derived table, from the day's lines, its routes and the day before's closing state in the lake."""
     materialize = context.materializer(day)
-    sends, routes = (context.lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
+    sends, updates, routes = (
+        context.lake.read_day(table, day.cluster, day.date) for table in (SENDS, FAULT_ITEM_UPDATES, TOPIC_BROKERS)
+    )
+    is_recorded = staged.rows_published("fault_item_updates", day) > 0 if staged else not updates.isEmpty()
     of = DayOfProducers(
         sends,
         opening.rows[FAULT_ITEM_STATE.name].drop("event_date"),
         routes,
-        recorded=_recorded(context, day, staged),
+        recorded=updates if is_recorded else None,  # without any they cost nothing
         has_async=context.has_async[day] if staged else not sends.where("mode = 'ASYNC'").isEmpty(),
     )
     items = replayed(of, day, context.settings, materialize)
@@ -136,13 +133,6 @@ def _calls_without_attempt(context: RunContext, day: Day, staged: StagedSends | 
     return without_attempt(staged.calls_without_attempt(day), context.settings.producers).transform(
         with_partition_columns, day, "start_ms", "end_ms"
     )
-
-
-def _recorded(context: RunContext, day: Day, staged: StagedSends | None) -> DataFrame | None:
-    """The day's updates as clients recorded them; None when there are none, so that they cost nothing."""
-    updates = context.lake.read_day(FAULT_ITEM_UPDATES, day.cluster, day.date)
-    has_some = staged.rows_published("fault_item_updates", day) > 0 if staged else not updates.isEmpty()
-    return updates if has_some else None
 
 
 def _has_sends(context: RunContext, day: Day) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -17,6 +15,7 @@ from jobs.fault_latency.producers.rules import policies
 from jobs.fault_latency.producers.sends_per_process import broker_names, sends_per_process
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
+from jobs.spark.no_rows import no_rows
 from jobs.tables import FAULT_ITEM_STATE
 from jobs.tables.day import Day
 from jobs.what_if.choices import brokers_of_process, choices, totals
@@ -26,19 +25,6 @@ from jobs.what_if.outcomes import outcomes
 from jobs.what_if.requested_policies import RequestedPolicies
 from jobs.what_if.steering import steered
 from udfs.policy import Policy
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """Frames of one what-if run.
-
-    Attributes:
-        isolated: one row per isolation of each policy, cut at midnight.
-        outcomes: `policy_outcomes` without `run_id`.
-    """
-
-    isolated: DataFrame
-    outcomes: DataFrame
 
 
 def lead_in_ms(requested: RequestedPolicies, settings: Settings) -> int:
@@ -54,7 +40,7 @@ def what_if(
     *,
     topic_brokers: DataFrame,
     made_once: MadeOnce,
-) -> WhatIf:
+) -> tuple[DataFrame, DataFrame]:
     """Replay days in a row under all requested policies at once.
 
     Args:
@@ -64,8 +50,10 @@ def what_if(
         requested: the policies.
         topic_brokers: the days' intervals of unchanged routes; may be empty.
         made_once: for the few rows that several frames read.
+
+    Returns:
+        One row per isolation of each policy, cut at midnight; and `policy_outcomes` without `run_id`.
     """
-    no_items = sends.sparkSession.createDataFrame([], FAULT_ITEM_STATE.schema)
     per_process = made_once(sends_per_process(sends, settings.producers))
     all_attempts = attempts_of(sends, per_process)
     names = made_once(broker_names(per_process))
@@ -76,10 +64,11 @@ def what_if(
         .select("event_date", *(column.name for column in ATTEMPTS.columns))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
-    ends = process_ends(per_process, no_items)
+    ends = process_ends(per_process, no_rows(sends.sparkSession, FAULT_ITEM_STATE.schema))
     whole = requested_isolations(attempts, ends, requested, _own(settings), days, made_once)
     isolated = made_once(cut_at_midnight(whole, days))
-    chosen = choices(attempts.where(F.col("event_date") >= F.lit(_first(days))), settings.slow_ms)
+    first = min(day.date for day in days)
+    chosen = choices(attempts.where(F.col("event_date") >= F.lit(first)), settings.slow_ms)
     unavoided = made_once(all_isolated(isolated, made_once(brokers_of_process(chosen, topic_brokers))))
     policy_outcomes = outcomes(
         requested,
@@ -88,13 +77,9 @@ def what_if(
         unavoided=unavoided,
         steered=made_once(steered(chosen, isolated, unavoided)),
     )
-    return WhatIf(isolated, policy_outcomes)
+    return isolated, policy_outcomes
 
 
 def _own(settings: Settings) -> tuple[Policy, ...]:
     """The policies that producers themselves have, by version or with their own ladder."""
     return policies(released_profiles(), settings.producers)
-
-
-def _first(days: Sequence[Day]) -> dt.date:
-    return min(day.date for day in days)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies
 
 _BROKER_DAY = ("event_date", "cluster", "broker_name")
-_LADDER = ("latency_max_ms", "not_available_ms")
-_POLICY = pa.schema(
-    [
-        ("policy", pa.string()),
-        ("profile", pa.string()),
-        *((name, pa.list_(pa.int64())) for name in _LADDER),
-    ]
-)
+_POLICY = "policy string, profile string, latency_max_ms array<bigint>, not_available_ms array<bigint>"
 _COUNTS = ("steered", "hits", "isolations", "isolated_ms", "all_isolated_ms")
 
 
@@ -65,15 +57,6 @@ def outcomes(
 
 def _policies(spark: SparkSession, requested: RequestedPolicies) -> DataFrame:
     """One row per requested policy, with its ladder; `AS_RUN` has no ladder of its own."""
-    policies = [
-        {
-            "policy": policy.name,
-            "profile": policy.profile,
-            "latency_max_ms": policy.ladder.floors_ms,
-            "not_available_ms": policy.ladder.isolations_ms,
-        }
-        for policy in requested.policies
-    ]
-    if requested.as_run:
-        policies.append({"policy": AS_RUN, "profile": AS_RUN} | dict.fromkeys(_LADDER, ()))
-    return spark.createDataFrame(pa.Table.from_pylist(policies, _POLICY))
+    own = [(AS_RUN, AS_RUN, (), ())] if requested.as_run else []
+    asked = [(each.name, each.profile, each.ladder.floors_ms, each.ladder.isolations_ms) for each in requested.policies]
+    return spark.createDataFrame([*own, *asked], _POLICY)

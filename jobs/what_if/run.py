@@ -53,8 +53,8 @@ def run_what_if(
     sends = _sends(lake, run.days, lead_in_ms(requested, settings)).where(F.col("cluster").isin(clusters))
     topic_brokers = lake.read_days(TOPIC_BROKERS, clusters, run.days)
     with progress.step(f"replaying {len(requested.names)} policies"):
-        answer = what_if(sends, days, settings, requested, topic_brokers=topic_brokers, made_once=_made_once)
-        rows = _made_once(answer.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
+        _, outcomes = what_if(sends, days, settings, requested, topic_brokers=topic_brokers, made_once=_made_once)
+        rows = _made_once(outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
         spark.catalog.clearCache()
     with held(lake, settings, run, progress) as taken_from, progress.step("publishing policy_outcomes"):
         lake.create_tables((POLICY_OUTCOMES,))

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from what_if_oracle import Client, Send, outcome
 
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables.day import Day
 from jobs.what_if.fallback import all_isolated
-from jobs.what_if.job import WhatIf, what_if
+from jobs.what_if.job import what_if
 from jobs.what_if.requested_policies import RequestedPolicies, requested_policies
 from tests.given.published_sends import NOON, ROWS, Row, frame, sent
 from tests.given.site import D1, D2, START
@@ -39,7 +39,7 @@ def replayed(
     *dates: dt.date,
     hosts: Sequence[str] = (),
     **told: object,
-) -> WhatIf:
+) -> DataFrame:
     routes = [
         {
             "event_date": date,
@@ -53,7 +53,7 @@ def replayed(
         for host in hosts
         for date in dates
     ]
-    return what_if(
+    _, outcomes = what_if(
         frame(spark, rows),
         [Day(date, "main") for date in dates],
         dataclasses.replace(Settings(), **told),  # type: ignore[arg-type]
@@ -61,14 +61,15 @@ def replayed(
         topic_brokers=spark.createDataFrame(pa.Table.from_pylist(routes, ROUTES)),
         made_once=lambda rows: rows.localCheckpoint(),
     )
+    return outcomes
 
 
-def figures(found: WhatIf, *names: str) -> dict[tuple[object, ...], tuple[int, ...]]:
+def figures(found: DataFrame, *names: str) -> dict[tuple[object, ...], tuple[int, ...]]:
     """Day, policy and broker to the chosen figures."""
     chosen = names or COUNTS
     return {
         (row["event_date"], row["policy"], row["broker_name"]): tuple(row[name] for name in chosen)
-        for row in found.outcomes.collect()
+        for row in found.collect()
     }
 
 

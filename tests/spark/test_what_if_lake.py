@@ -170,13 +170,13 @@ def test_each_producer_under_its_own_policy_isolates_as_published(spark: SparkSe
     staged = stage(spark, tmp_path / "in", "sends", settings=settings)
     sends, no_routes = staged.sends(day).localCheckpoint(), staged.topic_brokers(day).where("false")
     asked = requested_policies(released_profiles(), names=[AS_RUN])
-    what = what_if(
+    isolated, _ = what_if(
         sends, [day], settings, asked, topic_brokers=no_routes, made_once=lambda rows: rows.localCheckpoint()
     )
     of = DayOfProducers(sends, spark.createDataFrame([], FAULT_ITEM_STATE.schema), no_routes)
     published = replayed(of, day, settings, lambda frame, rows: frame.columns_of(rows).localCheckpoint())
     columns = ("client_id", "producer_group", "process", "broker_name", "start_ms", "end_ms")
-    ours = {tuple(row) for row in what.isolated.select(*columns).collect()}
+    ours = {tuple(row) for row in isolated.select(*columns).collect()}
     theirs = {tuple(row) for row in published.isolations.where("end_ms > start_ms").select(*columns).collect()}
     print(f"isolations as published: {len(ours & theirs)} of {len(theirs)}, {len(ours - theirs)} others")
     assert len(theirs) > 150
