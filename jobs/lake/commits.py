@@ -18,7 +18,7 @@ class Commit:
 
 
 def commit_of(table: str, newest: Any, before: int, user_metadata: str) -> Commit:
-    """The commit with this metadata; Delta makes none when there was nothing to replace and nothing to write.
+    """The commit with this metadata and its rows; Delta makes none when there is nothing to replace and to write.
 
     Args:
         table: its name.
@@ -26,24 +26,14 @@ def commit_of(table: str, newest: Any, before: int, user_metadata: str) -> Commi
         before: the version before the write.
         user_metadata: metadata of the write's commit.
     """
+    log = newest.deltaLog()
     for version in range(newest.version(), before, -1):
-        info = _commit_info(newest.deltaLog(), version)
+        lines = log.store().read(log.logPath().suffix(f"/{version:020}.json"), log.newDeltaHadoopConf())
+        # Delta writes it first; another program may have written this commit.
+        info: Mapping[str, Any] = {} if lines.isEmpty() else json.loads(lines.head()).get("commitInfo") or {}
         if info.get("userMetadata") == user_metadata:
-            return Commit(table, version, rows_written(info.get("operationMetrics") or {}))
+            metrics = info.get("operationMetrics") or {}
+            # Copied rows are those of files that it rewrote.
+            rows = int(metrics.get("numOutputRows", 0)) - int(metrics.get("numCopiedRows", 0))
+            return Commit(table, version, rows)
     return Commit(table, newest.version(), 0)
-
-
-def rows_written(metrics: Mapping[str, str]) -> int:
-    """The rows that a commit added, without those copied from files that it rewrote.
-
-    >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
-    2
-    """
-    return int(metrics.get("numOutputRows", 0)) - int(metrics.get("numCopiedRows", 0))
-
-
-def _commit_info(log: Any, version: int) -> Mapping[str, Any]:
-    """The `commitInfo` that Delta writes first; another program may have written this commit."""
-    lines = log.store().read(log.logPath().suffix(f"/{version:020}.json"), log.newDeltaHadoopConf())
-    info: Mapping[str, Any] = {} if lines.isEmpty() else json.loads(lines.head()).get("commitInfo") or {}
-    return info

@@ -22,8 +22,21 @@ def create_or_check(spark: SparkSession, path: str, table: Table) -> None:
     """
     if DeltaTable.isDeltaTable(spark, path):
         check_table(newest_snapshot(spark, path), path, table)
-    else:
-        _create(spark, path, table)
+        return
+    builder = (
+        DeltaTable.createIfNotExists(spark)
+        .location(path)
+        .comment(table.grain)
+        .addColumns(table.schema)
+        .partitionedBy("event_date")
+        .property(VERSION_PROPERTY, str(table.version))
+        .property("delta.minReaderVersion", "1")
+        .property("delta.dataSkippingStatsColumns", ",".join(table.skipped_by))
+        .property("delta.enableDeletionVectors", "false")
+    )
+    for name, condition in table.constraints.items():
+        builder = builder.property(f"delta.constraints.{name}", condition)
+    builder.execute()
 
 
 def sql_name(path: str) -> str:
@@ -54,20 +67,3 @@ def check_table(snapshot: Any, path: str, table: Table) -> None:
             f"table {path} has version {version}, this program writes {table.version};"
             " use the program that made it, or another --lake"
         )
-
-
-def _create(spark: SparkSession, path: str, table: Table) -> None:
-    builder = (
-        DeltaTable.createIfNotExists(spark)
-        .location(path)
-        .comment(table.grain)
-        .addColumns(table.schema)
-        .partitionedBy("event_date")
-        .property(VERSION_PROPERTY, str(table.version))
-        .property("delta.minReaderVersion", "1")
-        .property("delta.dataSkippingStatsColumns", ",".join(table.skipped_by))
-        .property("delta.enableDeletionVectors", "false")
-    )
-    for name, condition in table.constraints.items():
-        builder = builder.property(f"delta.constraints.{name}", condition)
-    builder.execute()

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.lake.day_swap import of_day
 from jobs.lake.definitions import sql_name
 from jobs.lake.explained import explained
 from jobs.lake.tables_io import Lake
+from jobs.spark.few_lines import with_conf
 from jobs.spark.store_folder import StoreFolder
 from jobs.tables import Table
 
@@ -40,7 +41,7 @@ class MaintainedLake(Lake):
             "spark.databricks.delta.optimize.minFileSize": str(small),
             "spark.databricks.delta.commitInfo.userMetadata": json.dumps(dict(metadata)),
         }
-        with self._writing(f"cannot compact {day} of table {table.name}"), _set(self._spark, options):
+        with self._writing(f"cannot compact {day} of table {table.name}"), with_conf(self._spark, options):
             DeltaTable.forPath(self._spark, self.path(table)).optimize().where(of_day(day)).executeCompaction()
 
     def vacuum(self, table: Table, days: int, *, dry_run: bool) -> list[str]:
@@ -58,15 +59,3 @@ class MaintainedLake(Lake):
         with suppress(OSError):
             return StoreFolder(self._spark, path).size()
         return 0
-
-
-@contextmanager
-def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings of the session while the block runs."""
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in settings:
-            spark.conf.unset(name)

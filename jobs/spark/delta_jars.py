@@ -13,8 +13,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -89,7 +88,8 @@ def cached(jars: Sequence[Jar], folder: Path) -> tuple[Path, ...]:
     try:
         if _not_good(jars, folder):
             folder.mkdir(parents=True, exist_ok=True)
-            with _alone(folder):
+            with (folder / ".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # one fetch at a time; released when the process ends
                 if wrong := _not_good(jars, folder):
                     _fetch_into(folder, wrong)
     except OSError as error:
@@ -102,14 +102,6 @@ def cached(jars: Sequence[Jar], folder: Path) -> tuple[Path, ...]:
 
 def _not_good(jars: Sequence[Jar], folder: Path) -> list[Jar]:
     return [jar for jar in jars if not jar.is_at(folder / jar.file_name)]
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One fetch at a time; the system releases the lock when the process ends."""
-    with (folder / ".lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 def _fetch_into(folder: Path, jars: Sequence[Jar]) -> None:

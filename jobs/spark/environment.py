@@ -54,13 +54,14 @@ def check_python(found: tuple[int, ...]) -> str:
     Raises:
         PlatformError: outside `PYTHON_FROM` … `PYTHON_BELOW`.
     """
+    version_text = ".".join(map(str, found))
     if not PYTHON_FROM <= found[:2] < PYTHON_BELOW:
         fitting = ", ".join(f"{PYTHON_FROM[0]}.{minor}" for minor in range(PYTHON_FROM[1], PYTHON_BELOW[1]))
         raise PlatformError(
-            f"Python {_dotted(found)} at {sys.executable} does not fit; use one of {fitting},"
+            f"Python {version_text} at {sys.executable} does not fit; use one of {fitting},"
             " for bin/faultline by FAULTLINE_PYTHON"
         )
-    return _dotted(found)
+    return version_text
 
 
 def check_extra(what: str, packages: Sequence[str]) -> None:
@@ -169,10 +170,6 @@ def numbers(dotted: str) -> tuple[int, ...]:
     """
     match = re.match(r"\d+(?:\.\d+)*", dotted)
     return tuple(int(number) for number in match[0].split(".")) if match else (0,)
-
-
-def _dotted(numbers: tuple[int, ...]) -> str:
-    return ".".join(map(str, numbers))
 
 
 def code_version() -> str:

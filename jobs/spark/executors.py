@@ -42,9 +42,6 @@ def check_executors(spark: SparkSession) -> None:
     Raises:
         PlatformError: the first executor whose Python cannot run, has another minor version, or lacks a package.
     """
-    context = spark.sparkContext
-    if _is_one_machine(spark):
-        return
     fits = tomllib.loads(files("conf").joinpath("jars.toml").read_text(encoding="utf-8"))
     major, minor = sys.version_info[:2]
     needed = {"Python": {"from": f"{major}.{minor}", "below": f"{major}.{minor + 1}"}}
@@ -54,7 +51,7 @@ def check_executors(spark: SparkSession) -> None:
         f"executors need {wanted}: set PYSPARK_PYTHON to one that each has, or run `make executor-env` and give"
         " spark-submit what it prints"
     )
-    asked = 0
+    context, asked = spark.sparkContext, 0
     while asked < (cores := _cores(context)):  # executors register one by one
         asked = cores
         for on, path, found in _answers(context, cores, fix, _QUESTION, *fits["executors"]["packages"]):
@@ -83,8 +80,6 @@ def check_seen(spark: SparkSession, lake: str, file: str) -> None:
         PlatformError: one cannot run the question.
     """
     context = spark.sparkContext
-    if _is_one_machine(spark):
-        return
     for on, is_seen in _answers(context, _cores(context), "run it again", _SEES, file):
         if not is_seen:
             raise LakeError(
@@ -103,7 +98,7 @@ def _cores(context: SparkContext) -> int:
 
 
 def _answers(context: SparkContext, cores: int, fix: str, question: str, *words: str) -> list[Any]:
-    """What a Python on each core prints when it is asked, read as JSON.
+    """What a Python on each core prints when it is asked, read as JSON; on one machine nobody is asked.
 
     Args:
         context: the cluster's.
@@ -114,6 +109,8 @@ def _answers(context: SparkContext, cores: int, fix: str, question: str, *words:
     Raises:
         PlatformError: an executor cannot run it.
     """
+    if str(context.master).partition("[")[0] == "local":
+        return []
     try:
         asked = context._jsc.parallelize([], cores).pipe([context.pythonExec, "-c", question, *words])
         return [json.loads(answer) for answer in asked.collect()]
@@ -122,10 +119,6 @@ def _answers(context: SparkContext, cores: int, fix: str, question: str, *words:
         raise PlatformError(
             f"executor {host[1] if host else '?'} cannot run {context.pythonExec} ({root_cause(error)}); {fix}"
         ) from error
-
-
-def _is_one_machine(spark: SparkSession) -> bool:
-    return str(spark.sparkContext.master).partition("[")[0] == "local"
 
 
 def misfits(found: Mapping[str, tuple[str, str]], needed: Mapping[str, Mapping[str, str]]) -> list[str]:

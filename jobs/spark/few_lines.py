@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -20,8 +20,7 @@ FOR_FEW_LINES = {
 """Spark's settings for plans over few rows."""
 
 
-@contextmanager
-def small_input_conf(spark: SparkSession, lines: int | None, site: Mapping[str, str]) -> Iterator[None]:
+def small_input_conf(spark: SparkSession, lines: int | None, site: Mapping[str, str]) -> AbstractContextManager[None]:
     """Within the block, use interpreted, non-adaptive plans if the input is small.
 
     Args:
@@ -29,14 +28,21 @@ def small_input_conf(spark: SparkSession, lines: int | None, site: Mapping[str, 
         lines: number of lines that the run read; None where it reads rows of the lake instead.
         site: the site's `[spark]` settings, which win.
     """
-    if lines is None or lines > FEW_LINES or _WHOLE_STAGE in site or _ADAPTIVE in site:
-        yield
-        return
-    before = {name: str(spark.conf.get(name)) for name in FOR_FEW_LINES}
+    is_small = lines is not None and lines <= FEW_LINES and _WHOLE_STAGE not in site and _ADAPTIVE not in site
+    return with_conf(spark, FOR_FEW_LINES if is_small else {})
+
+
+@contextmanager
+def with_conf(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Within the block the session has these settings, after it those from before."""
+    before = {name: spark.conf.get(name, None) for name in settings}
     try:
-        for name, value in FOR_FEW_LINES.items():
+        for name, value in settings.items():
             spark.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
+        for name, had in before.items():
+            if had is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, had)
