@@ -19,17 +19,10 @@ class Ladder:
     Attributes:
         floors_ms: `latencyMax`; need not rise.
         isolations_ms: `notAvailableDuration`; need not rise.
-
-    Raises:
-        ValueError: a value is negative.
     """
 
     floors_ms: tuple[int, ...]
     isolations_ms: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if any(value < 0 for value in (*self.floors_ms, *self.isolations_ms)):
-            raise ValueError(f"ladder {self} has a negative value; give milliseconds of 0 or more")
 
     @property
     def longest_ms(self) -> int:
