@@ -65,13 +65,11 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
 
 
 def keeps_latest(policy: Column, policies: Sequence[Policy]) -> Column:
-    """Whether the policy's window only moves later (write rule MAX), not with every write (LAST_WRITE, to 5.1.3)."""
+    """Whether the policy's window only moves later (write rule MAX), not with every write (LAST_WRITE, to 5.1.3).
+
+    With this rule, in 5.1.4, came the reachable flag, so that it is also whether fault items have one.
+    """
     return policy.isin([candidate.name for candidate in policies if candidate.write_rule == "MAX"])
-
-
-def has_reachable_flag(policy: Column, policies: Sequence[Policy]) -> Column:
-    """Whether the policy's fault items have a reachable flag, which came with write rule MAX in 5.1.4."""
-    return keeps_latest(policy, policies)
 
 
 def gated_by_reachable(policy: Column, policies: Sequence[Policy]) -> Column:

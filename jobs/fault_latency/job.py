@@ -23,7 +23,7 @@ from jobs.settings.model import Settings
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from jobs.tables.partition import with_partition_columns
-from udfs.policy import has_reachable_flag
+from udfs.policy import keeps_latest
 
 
 def fault_latency(
@@ -55,7 +55,7 @@ def fault_latency(
     troubled = troubled_calls(attempts, of_several, slow_ms).transform(with_event, found)
     health = broker_health(items.sends, avoiding(chosen), "chosen_at_ms", slow_ms)
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
-    has_flag = has_reachable_flag(F.col("policy"), items.policies)
+    has_flag = keeps_latest(F.col("policy"), items.policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
     return {
         "fault_item_changes": changes(items.relevant_writes)

@@ -13,10 +13,11 @@ from jobs.fault_latency.producers.processes import process
 from jobs.kinds import Source
 from jobs.verify.writers import WRITER
 from udfs import recorded
-from udfs.policy import Policy, has_reachable_flag
+from udfs.policy import Policy, keeps_latest
 from udfs.version import highest_version
 
 _ALIKE_MS, _ALIKE_MS_OF_A_WRITE = 1_000, 10
+_LENGTHS = "array<bigint>"
 
 
 def facts_of_writers(
@@ -35,7 +36,7 @@ def facts_of_writers(
         opening: `fault_item_state` of the day before.
         policies: every policy that a row may name.
     """
-    policy, has_flag = F.col("policy"), has_reachable_flag(F.col("policy"), policies)
+    policy, has_flag = F.col("policy"), keeps_latest(F.col("policy"), policies)
     by_sends = sends_per_process.groupBy(*PRODUCER).agg(
         F.max_by("version", "version_number").alias("version"),
         F.max("policy").alias("policy"),
@@ -125,10 +126,6 @@ def _lengths_ms(policy: Column, policies: Sequence[Policy]) -> Column:
         for candidate in policies
     }
     by_name = F.create_map(
-        *(part for name, lengths in of_policies.items() for part in (F.lit(name), _bigints(lengths)))
+        *(part for name, lengths in of_policies.items() for part in (F.lit(name), F.lit(lengths).cast(_LENGTHS)))
     )
-    return F.coalesce(by_name[policy], _bigints(()))
-
-
-def _bigints(values: Sequence[int]) -> Column:
-    return F.array(*map(F.lit, values)).cast("array<bigint>")
+    return F.coalesce(by_name[policy], F.array().cast(_LENGTHS))

@@ -17,7 +17,7 @@ from jobs.fault_latency.keys import ITEM
 from jobs.kinds import Source
 from jobs.verify.writers import WRITER
 from udfs import recorded
-from udfs.policy import Policy, has_reachable_flag, not_available_ms
+from udfs.policy import Policy, keeps_latest, not_available_ms
 
 CLIENT, REPLAY = "CLIENT", "REPLAY"
 ISOLATED, UNREACHABLE, STRETCH = "ISOLATED", "UNREACHABLE", "STRETCH"
@@ -76,8 +76,9 @@ def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Se
     in_order = Window.partitionBy(*ITEM).orderBy("position")
     before_ms = F.coalesce(F.lag("available_at_ms").over(in_order), F.lit(0))
     updates = relevant_writes.withColumn("before_ms", before_ms).where(F.col("enforced") & (F.col("op") == UPDATE))
+    # Clients log fault items since these have the flag.
     of_logs = (
-        updates.where(has_reachable_flag(F.col("policy"), policies))
+        updates.where(keeps_latest(F.col("policy"), policies))
         .drop("producer_group")
         .join(F.broadcast(clients.where(F.col("source") == Source.CLIENT_LOG)), "client_id")
     )
