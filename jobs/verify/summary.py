@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from jobs.kinds import Source
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import RunResult
+from jobs.runs.summary import RunSummary
 from jobs.settings.model import Settings
 from jobs.tables import PRODUCER_DAYS, REPLAY_CHECKS
 from jobs.text.completeness import of_client_logs, some_of
@@ -26,7 +27,7 @@ _ITEM = (
 
 
 @dataclass(frozen=True)
-class VerifySummary(Agreement):
+class VerifySummary(Agreement, RunSummary):
     """The answers of a run; counts are of all brokers and writers, durations of brokers × writers.
 
     Attributes:
@@ -39,10 +40,6 @@ class VerifySummary(Agreement):
         notes: client logs that could not be used, and assumptions about others.
     """
 
-    run_id: str
-    lake: str
-    days: list[str]
-    clusters: list[str]
     log_lines: int
     bad_lines: int
     switched_on: int

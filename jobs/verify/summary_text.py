@@ -30,10 +30,11 @@ def verify_text(summary: VerifySummary) -> str:
 
 
 def _head(summary: VerifySummary) -> str:
-    span = summary.days[0] if len(summary.days) == 1 else f"{summary.days[0]} to {summary.days[-1]}"
+
     share = f" ({_share(summary.matched, summary.written)})" if summary.written else ""
     return (
-        f"{span}  cluster {', '.join(map(safe, summary.clusters))}: what clients wrote against the replay from sends\n"
+        f"{summary.span}  cluster {', '.join(map(safe, summary.clusters))}:"
+        " what clients wrote against the replay from sends\n"
         f"  {summary.matched:,} of {counted(summary.written, 'write')} replayed alike{share};"
         f" {summary.other_length:,} of another length, {summary.missed:,} missed, {summary.extra:,} extra\n"
         f"  isolated {duration(summary.isolated_ms)} by clients, {duration(summary.replayed_ms)} by the replay;"

@@ -6,10 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import PROCESS, PRODUCER
+from jobs.fault_latency.producers.known_routes import WRITE_BIT
 from jobs.tables.day import DAY_MS
 from udfs.choice import chosen_at_ms, is_bad
-
-_WRITE_BIT = 2
 
 
 def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
@@ -38,7 +37,7 @@ def brokers_of_process(chosen: DataFrame, topic_brokers: DataFrame) -> DataFrame
         topic_brokers: the days' intervals of unchanged routes; may be empty.
     """
     topic = ["event_date", "cluster", "topic"]
-    writable = (F.col("write_queue_nums") > 0) & (F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
+    writable = (F.col("write_queue_nums") > 0) & (F.col("perm").bitwiseAND(WRITE_BIT) != 0)
     routed = (
         topic_brokers.where(writable & F.col("has_master"))
         .groupBy(*topic)

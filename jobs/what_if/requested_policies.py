@@ -81,17 +81,13 @@ def requested_policies(
         *(_of_text(released, text) for text in ladders),
         *(policy for text in sweeps for policy in _of_sweep(released, text)),
     )
-    requested = RequestedPolicies(policies, AS_RUN in names)
-    _check_names([*(name for name in names if name == AS_RUN), *(policy.name for policy in policies)])
-    return requested
-
-
-def _check_names(names: Sequence[str]) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    asked = [*(name for name in names if name == AS_RUN), *(policy.name for policy in policies)]
+    twice = [name for name, count in Counter(asked).items() if count > 1]
     if twice:
         raise UsageError(f"policy {twice[0]!r} is asked twice; give each policy a name of its own")
-    if len(names) > _MOST:
-        raise UsageError(f"{len(names)} policies are asked; ask at most {_MOST} in one run")
+    if len(asked) > _MOST:
+        raise UsageError(f"{len(asked)} policies are asked; ask at most {_MOST} in one run")
+    return RequestedPolicies(policies, AS_RUN in names)
 
 
 def _profile(released: Mapping[str, Profile], name: str, where: str) -> Profile:

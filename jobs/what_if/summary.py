@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
+from jobs.runs.summary import RunSummary
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS
@@ -61,7 +62,7 @@ class PolicyLine:
 
 
 @dataclass(frozen=True)
-class WhatIfSummary:
+class WhatIfSummary(RunSummary):
     """The answers of a run.
 
     Attributes:
@@ -75,10 +76,6 @@ class WhatIfSummary:
         not_replayed: reason to number of producers left out, per day.
     """
 
-    run_id: str
-    lake: str
-    days: list[str]
-    clusters: list[str]
     slow_ms: int
     sends: int
     bad_sends: int
@@ -89,11 +86,6 @@ class WhatIfSummary:
     switch_on_share: float | None
     not_replayed: dict[str, int]
     limits: str = LIMITS
-
-    @property
-    def span(self) -> str:
-        """The days in words."""
-        return self.days[0] if len(self.days) == 1 else f"{self.days[0]} to {self.days[-1]}"
 
 
 def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, clusters: Sequence[str]) -> WhatIfSummary:
