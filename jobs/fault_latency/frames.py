@@ -277,15 +277,3 @@ NUMBERED_LINES = Frame(
         column("holes", LONG, "holes up to this line"),
     ),
 )
-
-FRAMES = (
-    SENDS_PER_PROCESS,
-    RECORDED_LINES,
-    NUMBERED_LINES,
-    ATTEMPTS,
-    RELEVANT_WRITES,
-    ISOLATIONS,
-    CHOICES,
-    CALLS_OF_SEVERAL,
-    EVENTS,
-)

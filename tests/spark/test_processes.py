@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from jobs.fault_latency.fault_items.updates import carried_updates
-from jobs.fault_latency.findings.several_processes import several_processes
+from jobs.fault_latency.findings.several_processes import falls_of_seq, overlapping_processes
 from jobs.fault_latency.producers.attempts import attempts_of
 from jobs.fault_latency.producers.processes import (
     SEVERAL_PROCESSES,
@@ -300,7 +300,7 @@ def test_processes_that_overlap_for_more_than_ten_seconds_are_a_finding(spark: S
         for case, (lives, _) in OVERLAPS.items()
         for place, (process_id, started, ended) in enumerate(lives)
     ]
-    found = several_processes(_counted(_logged(spark, sends))).collect()
+    found = overlapping_processes(_counted(_logged(spark, sends))).collect()
     assert {(row["cause"], row["severity"]) for row in found} == {("PROCESS_IDS_OVERLAP", "WARNING")}
     assert {row["client_id"]: (row["start_ms"], row["end_ms"]) for row in found} == {
         case: expected for case, (_, expected) in OVERLAPS.items() if expected
@@ -308,7 +308,7 @@ def test_processes_that_overlap_for_more_than_ten_seconds_are_a_finding(spark: S
 
 
 def test_a_seq_that_falls_is_a_finding(by_seq: DataFrame) -> None:
-    found = several_processes(by_seq).collect()
+    found = falls_of_seq(by_seq).collect()
     causes = {"SHARED": ("SEQ_FALLS", "WARNING"), "ONCE": ("SEQ_FELL_ONCE", "INFO")}
     assert {row["client_id"]: (row["cause"], row["severity"], row["start_ms"], row["end_ms"]) for row in found} == {
         case: (*causes[follows], falls[1], max(falls[2], falls[1] + 1))

@@ -9,7 +9,7 @@ from jobs.fault_latency.producers.processes import producer
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.kinds import EventKind
 from udfs.bucket import minute_of
-from udfs.choice import began_at_ms
+from udfs.choice import chosen_at_ms
 from udfs.plain_outcome import ANSWERS, SENT
 from udfs.trouble import answered_by_another, trouble
 
@@ -28,7 +28,6 @@ def bad_attempts(attempts: DataFrame, slow_ms: int, day_start_ms: int) -> DataFr
         slow_ms: an answer this late counts as slow.
         day_start_ms: 00:00 of the day; what began before is cut.
     """
-    began_ms = F.least(F.greatest(began_at_ms(), F.lit(day_start_ms)), F.col("ended_at_ms"))
     # On columns of `sends`, so that few attempts meet their rules.
     is_quick = F.col("outcome").isin("SEND_OK", "SENT") & (F.col("latency_ms") < slow_ms)
     return (
@@ -37,7 +36,7 @@ def bad_attempts(attempts: DataFrame, slow_ms: int, day_start_ms: int) -> DataFr
         .where("trouble IS NOT NULL")
         .select(
             *_BROKER,
-            began_ms.alias("start_ms"),
+            chosen_at_ms(F.lit(day_start_ms)).alias("start_ms"),
             F.col("ended_at_ms").alias("end_ms"),
             "trouble",
             producer().alias("producer"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.recorded_writes import Recorded
@@ -94,7 +94,14 @@ def isolations(writes: DataFrame, day_end_ms: int, item: Sequence[str] = ITEM) -
     """
     cut, end = F.least(F.lit(day_end_ms), "process_ended_at_ms"), F.col("holds_until_ms")
     possible_end = F.greatest(end, F.least("possible_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
-    ended_by = _ended_by(end, cut, day_end_ms)
+    ended_by = (
+        F.when((end > cut) & (F.col("process_ended_at_ms") <= day_end_ms), FindingKind.RESTARTED)
+        .when(end > cut, "DAY_END")
+        .when(F.col("last.until_ms") <= end, "EXPIRED")
+        .when(F.col("last.next_op") == REMOVE, "REMOVED")
+        .when(F.col("last.until_ms") == FAR_MS, "REACHABLE")
+        .otherwise("CLEARED")
+    )
     return (
         _with_possible_end(_grouped(writes, item), item)
         .select(
@@ -169,16 +176,3 @@ def _with_possible_end(grouped: DataFrame, item: Sequence[str]) -> DataFrame:
     return grouped.withColumns(
         {"possible_end_ms": F.max("possibly_until_ms").over(whole), "next_start_ms": next_start}
     ).where("isolation IS NOT NULL")
-
-
-def _ended_by(end: Column, cut: Column, day_end_ms: int) -> Column:
-    """The end of an isolation as the table's `ended_by`."""
-    last_write_ended_it = F.col("last.until_ms") > end
-    return (
-        F.when((end > cut) & (F.col("process_ended_at_ms") <= day_end_ms), FindingKind.RESTARTED)
-        .when(end > cut, "DAY_END")
-        .when(~last_write_ended_it, "EXPIRED")
-        .when(F.col("last.next_op") == REMOVE, "REMOVED")
-        .when(F.col("last.until_ms") == FAR_MS, "REACHABLE")
-        .otherwise("CLEARED")
-    )

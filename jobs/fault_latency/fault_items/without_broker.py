@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import ITEM, OWNER, TOPIC
@@ -65,7 +65,12 @@ def with_removals(
     replayed = ~keeps_latest(F.col("policy"), policies) & (F.col("evidence") != Evidence.RECORDED)
     enforced = isolations.where(replayed).where("enforced")
     without_broker = _all_isolated(named, enforced, "end_latest_ms", _sure(known_routes, "writable"))
-    queued, permitted = (_arrays(_sure(known_routes, name), name) for name in ("queued", "permitted"))
+    queued, permitted = (
+        _sure(known_routes, name)
+        .groupBy("cluster", "topic", "broker_name")
+        .agg(F.collect_list(F.struct("start_ms", "end_ms")).alias(name))
+        for name in ("queued", "permitted")
+    )
     checks = F.coalesce(holds("fallback_checks_permission", version_number(F.col("client_version"))), F.lit(False))
     # Where a broker surely has a queue it is not removed: from then on, or once that is over.
     has_queue = F.filter(
@@ -160,8 +165,3 @@ def _sure(known_routes: DataFrame, name: str) -> DataFrame:
         )
         .where("end_ms > start_ms")
     )
-
-
-def _arrays(spans: DataFrame, name: str) -> DataFrame:
-    times: Column = F.collect_list(F.struct("start_ms", "end_ms"))
-    return spans.groupBy("cluster", "topic", "broker_name").agg(times.alias(name))

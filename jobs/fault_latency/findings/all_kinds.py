@@ -19,7 +19,7 @@ from jobs.fault_latency.findings.lone_isolations import lone_isolations
 from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_while_isolated
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
 from jobs.fault_latency.findings.restarts import restarts
-from jobs.fault_latency.findings.several_processes import several_processes
+from jobs.fault_latency.findings.several_processes import falls_of_seq, overlapping_processes
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
 from jobs.fault_latency.replayed_day import Replayed
 from jobs.settings.model import Settings
@@ -44,7 +44,8 @@ def findings(items: Replayed, choices: DataFrame, events: DataFrame, day: Day, s
     without_broker = intervals_without_broker(per_process, isolations, items.known_routes)
     kinds = [
         clock_steps(items.sends, per_process),
-        several_processes(per_process),
+        overlapping_processes(per_process),
+        falls_of_seq(per_process),
         restarts(per_process),
         *(uneven_ladder(attempts, policy, day) for policy in items.policies if not policy.ladder.is_even),
         sent_while_isolated(choices, items.near_attempts),

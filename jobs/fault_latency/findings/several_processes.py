@@ -14,16 +14,12 @@ _IN_FLIGHT_MS = 10_000
 """A send in flight may end this long after its process was replaced."""
 
 
-def several_processes(sends_per_process: DataFrame) -> DataFrame:
-    """One finding per producer whose processes overlap by their ids, or whose `seq` falls without an id.
+def overlapping_processes(sends_per_process: DataFrame) -> DataFrame:
+    """One finding per producer whose processes overlap by their ids.
 
     Args:
         sends_per_process: SENDS_PER_PROCESS.
     """
-    return _overlapping(sends_per_process).unionByName(_falling(sends_per_process))
-
-
-def _overlapping(sends_per_process: DataFrame) -> DataFrame:
     lives = life_spans(sends_per_process).where("process_id IS NOT NULL")
     by_start = Window.partitionBy(*PRODUCER).orderBy("first_began_ms", "process")
     others_until = F.max("last_ended_ms").over(by_start.rowsBetween(Window.unboundedPreceding, -1))
@@ -50,7 +46,12 @@ def _overlapping(sends_per_process: DataFrame) -> DataFrame:
     )
 
 
-def _falling(sends_per_process: DataFrame) -> DataFrame:
+def falls_of_seq(sends_per_process: DataFrame) -> DataFrame:
+    """One finding per producer whose `seq` falls without an id.
+
+    Args:
+        sends_per_process: SENDS_PER_PROCESS.
+    """
     times = (F.col("fell_first_ms").alias("start_ms"), F.col("fell_last_ms").alias("end_ms"))
     fell = sends_per_process.where(is_shared() | restarted_once()).select(*PROCESS, "seq_falls", *times).distinct()
     shared = F.col("seq_falls") > 1

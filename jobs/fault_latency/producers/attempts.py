@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import RULED_BY, RULES
 from jobs.sources.broker_addresses import with_other_port
+from jobs.spark.no_rows import no_rows
 from udfs.async_tries import failed_in_callback, is_one_try, was_retried
 from udfs.broker_address import VIP_PORT_BELOW, last_address_in, one_form
 from udfs.choice import began_at_ms
@@ -61,13 +62,10 @@ def with_tries(some: DataFrame, attempts: DataFrame, names: DataFrame, *, has_as
         names: as `broker_names` returns them.
         has_async: whether any attempt of the day is async.
     """
-    if has_async:
-        some = some.join(marked_lines(attempts, names), "row_hash", "left")
-    else:
-        nothing = {"is_stale_line": "boolean", "connected_late": "boolean", "broker_failed_ms": "bigint"}
-        some = some.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()})
+    columns = "row_hash bigint, is_stale_line boolean, connected_late boolean, broker_failed_ms bigint"
+    marked = marked_lines(attempts, names) if has_async else no_rows(some.sparkSession, columns)
     flags = {name: F.coalesce(name, F.lit(False)) for name in ("is_stale_line", "connected_late")}
-    return some.withColumns(flags).transform(with_addressed_broker, names)
+    return some.join(marked, "row_hash", "left").withColumns(flags).transform(with_addressed_broker, names)
 
 
 def marked_lines(attempts: DataFrame, names: DataFrame) -> DataFrame:

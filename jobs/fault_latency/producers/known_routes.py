@@ -15,7 +15,8 @@ ROUTE_AHEAD_MS = 15_000
 """The client may have learnt a route before it was captured."""
 
 _TOPIC = ("cluster", "topic")
-_WRITE_BIT = 2
+WRITE_BIT = 2
+"""Of a route's `perm`."""
 
 
 def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
@@ -43,7 +44,7 @@ def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
             }
         )
     )
-    permitted = with_queues.where(F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
+    permitted = with_queues.where(F.col("perm").bitwiseAND(WRITE_BIT) != 0)
     writable = permitted.where("has_master")
     return (
         _spans(with_queues, "queued")
