@@ -89,7 +89,12 @@ def check_seen(spark: SparkSession, lake: str, file: str) -> None:
 
 
 def _cores(context: SparkContext) -> int:
-    """Cores that are there, at least one; `spark.default.parallelism`, where a site sets it, is another number."""
+    """Cores of executors that are there, at least one; 0 on one machine.
+
+    `spark.default.parallelism`, where a site sets it, is another number.
+    """
+    if str(context.master).partition("[")[0] == "local":
+        return 0
     conf = context.getConf()
     if conf.get("spark.default.parallelism") is None:
         return context.defaultParallelism
@@ -98,18 +103,18 @@ def _cores(context: SparkContext) -> int:
 
 
 def _answers(context: SparkContext, cores: int, fix: str, question: str, *words: str) -> list[Any]:
-    """What a Python on each core prints when it is asked, read as JSON; on one machine nobody is asked.
+    """What a Python on each core prints when it is asked, read as JSON.
 
     Args:
         context: the cluster's.
-        cores: number of them.
+        cores: number of them; without any nobody is asked.
         fix: for an executor that cannot run it.
         question: a program in Python, and `words` are its arguments.
 
     Raises:
         PlatformError: an executor cannot run it.
     """
-    if str(context.master).partition("[")[0] == "local":
+    if not cores:
         return []
     try:
         asked = context._jsc.parallelize([], cores).pipe([context.pythonExec, "-c", question, *words])
