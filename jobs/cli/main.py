@@ -50,11 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _complain(str(error), secrets, verbose=verbose)
         return error.exit_code
     except BrokenPipeError:
-        if arguments is None:  # Python flushes once more at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
-        unexpected = f"unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it"
+        first_line = escaped((str(error).strip() or "no message").splitlines()[0][:300])
+        unexpected = f"unexpected {type(error).__name__}: {first_line}; run it with -v and report it"
         _complain(unexpected, secrets, verbose=verbose)
         return 1
 
@@ -74,12 +73,6 @@ def _run(words: Sequence[str], secrets: set[str]) -> int:
         environment_checks()["click"]()
         raise
     from jobs.cli.call import Call
-    from jobs.cli.program import COMPLETE, complete, run
+    from jobs.cli.program import run
 
-    if COMPLETE in os.environ:
-        return complete(os.environ[COMPLETE])
     return run(words, Call(lambda: dt.datetime.now(dt.UTC), secrets))
-
-
-def _first_line(error: BaseException) -> str:
-    return escaped((str(error).strip() or "no message").splitlines()[0][:300])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -67,6 +67,7 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
         ("recompute ", "each cluster of the lake") if how.recompute else ("publish", f"cluster {settings.cluster}")
     )
     unseen: set[str] = set()
+    values = asdict(settings) | {"origins": {}}
     lines = [
         f"faultline {planned} would",
         f"  run      {', '.join(flows)}",
@@ -77,7 +78,7 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
         *(f"           {_written(flow, how)}" for flow in flows),
         "",
         "Settings",
-        *(f"  {name} = {value!r}  ({origin_of(name, settings.origins)})" for name, value in sorted(_values(settings))),
+        *(f"  {name} = {value!r}  ({origin_of(name, settings.origins)})" for name, value in sorted(_values(values))),
     ]
     plan = redacted("\n".join(map(escaped, lines)), secrets_of(settings.spark), named=False)
     return "\n".join(map(one_line, plan.split("\n")))
@@ -143,21 +144,14 @@ def _state(settings: Settings, unseen: set[str]) -> str:
     return "exists" if is_made else "would be made"
 
 
-def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
-    """Dotted name and value of every setting that is not a table, without secrets."""
-
-    def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            for field in dataclasses.fields(value):
-                if field.name != "origins":
-                    yield from walk(getattr(value, field.name), f"{name}.{field.name}" if name else field.name)
-        elif isinstance(value, Mapping):
-            for key, item in value.items():
-                yield from walk(item, setting_name(f"{name}.", key))
+def _values(table: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted name and value of every setting that is not a table, without secrets; `at` is the table's own name."""
+    for key, value in table.items():
+        name = setting_name(at, key)
+        if isinstance(value, Mapping):
+            yield from _values(value, f"{name}.")
         elif value is not None:
             yield name, _shown(name, value)
-
-    return walk(settings, "")
 
 
 def _shown(name: str, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
@@ -31,12 +32,6 @@ COMPLETE = "_FAULTLINE_COMPLETE"
 """Environment variable by which a shell asks for completions."""
 
 
-def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
-    if value and not context.resilient_parsing:
-        print(f"{NAME} {code_version()}")
-        context.exit()
-
-
 @click.group(
     NAME,
     cls=Group,
@@ -44,12 +39,26 @@ def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  
     subcommand_metavar="COMMAND",
     context_settings={"help_option_names": ["-h", "--help"], "terminal_width": WIDTH},
     help="Which producers avoided which broker, and who should own which queue: rebuilt from logs.",
+    commands=(
+        demo,
+        *publish.COMMANDS.values(),
+        check,
+        collect,
+        what_if,
+        verify,
+        plan,
+        report,
+        show,
+        explain,
+        export,
+        register,
+        doctor,
+        maintain,
+    ),
     epilog="Exit codes: 0 done, 2 usage or settings, 3 input, 4 too many bad lines, 5 lake busy,"
     " 6 counts do not add up, 7 a --fail-on condition held, 1 anything else, 128 + its number after a signal.",
 )
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
-)
+@click.version_option(code_version(), prog_name=NAME, message="%(prog)s %(version)s")
 @click.pass_context
 def faultline(context: click.Context) -> None:
     """Refuse a line without a command."""
@@ -57,33 +66,16 @@ def faultline(context: click.Context) -> None:
         raise click.UsageError("a COMMAND is missing", context)
 
 
-for command in (
-    demo,
-    *publish.COMMANDS.values(),
-    check,
-    collect,
-    what_if,
-    verify,
-    plan,
-    report,
-    show,
-    explain,
-    export,
-    register,
-    doctor,
-    maintain,
-):
-    faultline.add_command(command)
-
-
 def run(words: Sequence[str], call: Call) -> int:
-    """Run the command and return its exit code.
+    """Run the command and return its exit code, or print what a shell asked for by `COMPLETE`.
 
     Replaces click's own `main`, which exits the process on any broken pipe.
 
     Raises:
         FaultlineError: one of its subclasses; `UsageError` for everything that click refuses.
     """
+    if COMPLETE in os.environ:
+        return shell_complete(faultline, {}, NAME, COMPLETE, os.environ[COMPLETE])
     try:
         with faultline.make_context(NAME, list(words), obj=call) as context:
             return int(faultline.invoke(context) or 0)
@@ -91,8 +83,3 @@ def run(words: Sequence[str], call: Call) -> int:
         return done.exit_code
     except click.ClickException as error:
         raise UsageError(usage_sentence(error)) from None  # click's message is not escaped
-
-
-def complete(instruction: str) -> int:
-    """Print what a shell asked for by `COMPLETE`: its script, or completions of the line."""
-    return shell_complete(faultline, {}, NAME, COMPLETE, instruction)
