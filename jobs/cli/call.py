@@ -8,9 +8,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from jobs.cli.options import InputOptions, LakeOptions
+from jobs.cli.options import LakeOptions, Paths
 from jobs.errors import UsageError
 from jobs.settings.load import load_settings, settings_of
 from jobs.settings.model import Settings
@@ -19,6 +20,8 @@ from jobs.text.redaction import secrets_of
 
 if TYPE_CHECKING:  # it imports Spark
     from jobs.runs.run import Run
+
+_NO_PATHS: Paths = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -33,31 +36,31 @@ class Call:
     clock: Callable[[], dt.datetime]
     secrets: set[str] = field(default_factory=set)
 
-    def settings(self, lake: LakeOptions, inputs: InputOptions | None = None, *, with_lake: bool = True) -> Settings:
+    def settings(self, lake: LakeOptions, paths: Paths = _NO_PATHS, *, with_lake: bool = True) -> Settings:
         """All settings; those of the shipped samples if no settings file, lake or input is given.
 
         Args:
             lake: where the tables lie, and what else is set.
-            inputs: what to read.
+            paths: what to read.
             with_lake: the command needs a lake.
 
         Raises:
             SettingsError: or one of its subclasses.
             UsageError: no lake is named.
         """
-        named = {f"inputs.{name}.path": list(paths) for name, paths in vars(inputs or InputOptions()).items() if paths}
-        options = named if lake.lake is None else {**named, "lake": lake.lake}
+        inputs = {f"inputs.{name}.path": list(named) for name, named in paths.items() if named}
+        options = inputs if lake.lake is None else {**inputs, "lake": lake.lake}
         names_places = options or not settings_of(lake.assignments).isdisjoint(PATH_KEYS)
         files = [Path(name) for name in lake.settings] if lake.settings or names_places else _samples()
-        if lake.run_cluster is not None:
-            options = {**options, "cluster": lake.run_cluster}
+        if lake.cluster is not None:
+            options = {**options, "cluster": lake.cluster}
         settings = load_settings(files, lake.assignments, options)
         if with_lake and not settings.lake:
             raise UsageError("no lake is named; give --lake DIR or the setting lake")
         self.secrets.update(secrets_of(settings.spark))
         return settings
 
-    def settings_for_spark(self, lake: LakeOptions, inputs: InputOptions | None = None) -> Settings:
+    def settings_for_spark(self, lake: LakeOptions, paths: Paths = _NO_PATHS) -> Settings:
         """All settings, after a check that Spark can start on this machine.
 
         Raises:
@@ -65,7 +68,7 @@ class Call:
         """
         from jobs.spark.environment import check_environment
 
-        settings = self.settings(lake, inputs)
+        settings = self.settings(lake, paths)
         check_environment()
         return settings
 

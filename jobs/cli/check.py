@@ -31,12 +31,13 @@ from jobs.text.terminal import one_line
 @click.pass_obj
 def check(
     call: Call,
-    inputs: options.InputOptions,
+    /,
     lake: options.LakeOptions,
     *,
     propose: bool,
     most_lines: int,
     verbose: bool,  # noqa: ARG001 - main reads it from the words, as it may be needed before they are parsed
+    **paths: tuple[str, ...],
 ) -> int:
     """Print the result; exit code 2 if no line could be used, 3 if input is missing."""
     from jobs.check.answer import check_inputs
@@ -44,7 +45,7 @@ def check(
     from jobs.check.elsewhere import NotSeenError
     from jobs.check.proposal import propose as proposal
 
-    settings = call.settings(lake, inputs, with_lake=False)
+    settings = call.settings(lake, paths, with_lake=False)
     if not propose:
         lines, exit_code = check_inputs(settings, most_lines, call.clock())
         print("\n".join(map(one_line, lines)))

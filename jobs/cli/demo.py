@@ -8,7 +8,7 @@ from importlib.resources import files
 import click
 
 from jobs.cli import options
-from jobs.cli.answers import lake_of
+from jobs.cli.answers import settings_to_read
 from jobs.cli.command import Command
 from jobs.cli.parameters import FOLDER
 from jobs.cli.publish import COMMANDS
@@ -32,15 +32,17 @@ _DOES = "nightly on the samples that come with the program: some minutes, and a 
 def demo(context: click.Context, lake: str, *, verbose: bool) -> None:
     """Publish the samples' day, and print what to ask next."""
     samples = str(files("conf").joinpath("local.toml"))
-    where = lake_of(context.obj, "demo", ["deltalake"], options.LakeOptions(lake, (samples,)), None)
+    settings = settings_to_read(context.obj, "demo", ["deltalake"], options.LakeOptions(lake, (samples,)))
     from jobs.answers.published import clusters_of_runs
+    from jobs.answers.store import storage_options
 
-    if others := sorted(clusters_of_runs(where.lake, where.options) - {where.cluster}):
+    store = storage_options(settings.lake, settings.spark)
+    if others := sorted(clusters_of_runs(settings.lake, store) - {settings.cluster}):
         raise UsageError(
-            f"the lake {where.lake} holds runs of cluster {', '.join(others)}, not of the demo; give --lake a"
+            f"the lake {settings.lake} holds runs of cluster {', '.join(others)}, not of the demo; give --lake a"
             " folder of its own"
         )
-    Progress().say(f"faultline demo: nightly with the settings {samples}, into the lake {where.lake}")
+    Progress().say(f"faultline demo: nightly with the settings {samples}, into the lake {settings.lake}")
     context.invoke(COMMANDS["nightly"], lake=lake, settings=(samples,), verbose=verbose)
     asked = f"--lake {shlex.quote(lake)}"
     print(

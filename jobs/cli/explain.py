@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from jobs.cli import options
-from jobs.cli.answers import client_rules, lake_of, opened
+from jobs.cli.answers import client_rules, opened, settings_to_read
 from jobs.cli.call import Call
 from jobs.cli.command import SubjectCommand
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import FILE, LIMIT, QUEUE, Queue, Word
-from jobs.cli.times import TimeOptions
 from jobs.errors import InputUnreadableError, UsageError
 
 if TYPE_CHECKING:
@@ -53,8 +52,7 @@ _WHICH = "which one"
         help="text logs in which to find an isolation's lines, by file and row; repeatable",
     ),
 )
-@options.days("that of --at, else the last one published")
-@options.times("at")
+@options.days("that of --at, else the last one published", "at")
 @options.published_lake
 @options.option("--limit", type=LIMIT, default=40, metavar="N", help="most lines of an isolation to show; 0 for all")
 @options.as_json("as one JSON object, with every line")
@@ -64,9 +62,7 @@ def explain(
     call: Call,
     subject: str,
     days: DayOptions,
-    times: TimeOptions,
     lake: options.LakeOptions,
-    cluster: str | None,
     producer: str | None,
     broker: str | None,
     group: str | None,
@@ -80,12 +76,12 @@ def explain(
 ) -> None:
     """Explain it, and print the answer."""
     named = {"producer": producer, "broker": broker, "group": group, "topic": topic, "queue": queue, "sends": sends}
-    _check(subject, {name for name, value in named.items() if value not in {None, ()}}, times)
+    _check(subject, {name for name, value in named.items() if value not in {None, ()}}, days)
     if queue and queue.broker_name is None:
         raise UsageError(f"--queue {queue.queue_id} names no broker; write it like broker-a:3")
-    published = opened(lake_of(call, "explain", ["deltalake"], lake, cluster), days, times)
-    first, last = times.span(days)
-    at_ms = times.instants(first or published.days[0], last or published.days[-1])["at_ms"] or 0
+    settings = settings_to_read(call, "explain", ["deltalake"], lake)
+    published = opened(settings, days)
+    at_ms = days.instants(published.days)["at_ms"] or 0
     if queue:
         from jobs.answers.explain_queue import queue_at, queue_text
 
@@ -94,20 +90,20 @@ def explain(
         return
     from jobs.answers.explain_isolation import isolation_at, isolation_head, isolation_lines
 
-    found = isolation_at(published, producer or "", group, broker or "", at_ms, *client_rules(call, lake))
+    found = isolation_at(published, producer or "", group, broker or "", at_ms, *client_rules(settings))
     if sends:
         found = _with_places(found, sends)
     print(_json(found) if as_json else "\n".join([*isolation_head(found), *isolation_lines(found, limit)]))
 
 
-def _check(subject: str, given: set[str], times: TimeOptions) -> None:
+def _check(subject: str, given: set[str], days: DayOptions) -> None:
     """Refuse a subject without its options, or with those of the other.
 
     Raises:
         UsageError: names the options.
     """
     optional = {"group", "sends"} if subject == "isolation" else set()
-    if given - optional != {*_NEEDS[subject]} or times.at is None:
+    if given - optional != {*_NEEDS[subject]} or days.at is None:
         takes = ", ".join(f"--{name}" for name in (*_NEEDS[subject], "at"))
         but = f" but {' and '.join(f'--{name}' for name in sorted(optional))}" if optional else ""
         raise UsageError(f"explain {subject} takes {takes}, all of them and no other name{but}")

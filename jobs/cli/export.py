@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from jobs.cli import options
 from jobs.cli.answer_of_a_run import Answer, said_alone
-from jobs.cli.answers import lake_of
+from jobs.cli.answers import settings_to_read
 from jobs.cli.call import Call
 from jobs.cli.command import SubjectCommand
 from jobs.cli.parameters import DAY, FILE, Word
 from jobs.errors import UsageError
 from jobs.uri import local_folder
-
-if TYPE_CHECKING:  # it imports what reads Delta
-    from jobs.answers.delta_table import Options
 
 SUBJECTS = {
     "duckdb": "one DuckDB file with every table and view, for dashboards and SQL without Spark",
@@ -36,12 +33,7 @@ _PACKAGES = {"duckdb": ("deltalake", "duckdb"), "metrics": ("deltalake", "promet
 @options.option(
     "--since", type=DAY, metavar="D", section=options.DAYS, help="duckdb: first day; default: the lake's first one"
 )
-@options.gathered(
-    "lake",
-    options.LakeOptions,
-    options.lake_folder("lake"),
-    options.settings_files("lake", "settings that name lake and store; without any and a lake: conf/local.toml"),
-)
+@options.lake_named_by("settings that name lake and store; without any and a lake: conf/local.toml")
 @options.verbose
 @click.pass_obj
 def export(
@@ -59,8 +51,8 @@ def export(
     file = local_folder(out)
     if file is None:
         raise UsageError(f"--out {out} is on another store; name a file of this machine, and copy it there")
-    where = lake_of(call, f"export {subject}", _PACKAGES[subject], lake, None)
-    said = _write(subject, where.lake, file, where.options, since=since)
+    settings = settings_to_read(call, f"export {subject}", _PACKAGES[subject], lake)
+    said = _write(subject, settings.lake, settings.spark, file, since=since)
     click.echo(said, err=not file.is_file())  # a pipe or device has only what it is for
 
 
@@ -70,18 +62,26 @@ def export_night(answer: Answer) -> None:
     for subject, name in (("duckdb", export.duckdb), ("metrics", export.metrics)):
         if name:
             with said_alone("published, but not exported", f"; then run faultline export {subject}"):
-                from jobs.answers.store import storage_options
                 from jobs.spark.environment import check_extra
 
                 check_extra(f"export.{subject}", _PACKAGES[subject])
-                store, file = storage_options(root, answer.spark_settings), local_folder(name) or Path(name)
-                answer.progress.say(_write(subject, root, file, store, most_days=export.days))
+                file = local_folder(name) or Path(name)
+                answer.progress.say(_write(subject, root, answer.spark_settings, file, most_days=export.days))
 
 
 def _write(
-    subject: str, root: str, file: Path, store: Options, *, since: dt.date | None = None, most_days: int | None = None
+    subject: str,
+    root: str,
+    spark: Mapping[str, str],
+    file: Path,
+    *,
+    since: dt.date | None = None,
+    most_days: int | None = None,
 ) -> str:
-    """Write the file, and return a sentence that says what is in it."""
+    """Write the file, and return a sentence that says what is in it; `spark` has Spark's settings."""
+    from jobs.answers.store import storage_options
+
+    store = storage_options(root, spark)
     if subject == "metrics":
         from jobs.answers.metrics import export_metrics
 

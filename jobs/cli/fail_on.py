@@ -15,8 +15,7 @@ from jobs.text.nearest import did_you_mean
 if TYPE_CHECKING:  # it imports what reads Delta
     from jobs.answers.digest import Digest
 
-OF_A_NIGHT = ("event", "contradictions", "missing-producer")
-WORDS = (*OF_A_NIGHT, *Severity, *FindingKind)
+WORDS = ("event", "contradictions", "missing-producer", *Severity, *FindingKind)
 OF_VERIFY = ("differing", "unexplained")
 """Brokers of a writer whose isolations differ from what the client wrote; those of them without a known reason."""
 
@@ -69,14 +68,12 @@ def check_conditions(conditions: Sequence[Condition], nights: Sequence[Digest] |
     Raises:
         ConditionMetError: naming each condition that held and its count, or that none could be judged.
     """
-    if not conditions:
-        return
-    if nights is None:
+    if conditions and nights is None:
         raise ConditionMetError(
             "--fail-on could not be judged, as the published tables cannot be read; the tables are published"
         )
     counts = Counter[str](dict.fromkeys(WORDS, 0))
-    for night in nights:
+    for night in nights or ():
         counts["event"] += night.counts["events"]
         counts["contradictions"] += night.contradictions
         counts["missing-producer"] += len(night.missing_producers)

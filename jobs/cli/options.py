@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,7 +12,6 @@ import click
 from jobs.cli.command import Option
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import DAY, FILE, FOLDER, TIME
-from jobs.cli.times import TimeOptions
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -29,25 +28,17 @@ class LakeOptions:
         lake: folder or URI; None when no option names it.
         settings: settings files, later ones win.
         assignments: single settings, `KEY=VALUE`.
-        run_cluster: cluster of lines that name none; None when no option names it.
+        cluster: of lines that name none, or the only one to read; None when no option names it.
     """
 
     lake: str | None = None
     settings: tuple[str, ...] = ()
     assignments: tuple[str, ...] = ()
-    run_cluster: str | None = None
+    cluster: str | None = None
 
 
-@dataclass(frozen=True)
-class InputOptions:
-    """Paths of each kind of input."""
-
-    sends: tuple[str, ...] = ()
-    fault_item_updates: tuple[str, ...] = ()
-    routes: tuple[str, ...] = ()
-    consumers: tuple[str, ...] = ()
-    running_info: tuple[str, ...] = ()
-    client_logs: tuple[str, ...] = ()
+Paths = Mapping[str, tuple[str, ...]]
+"""Each kind of input to the paths that options name."""
 
 
 def option(*names: str, **how: Any) -> Decorator:
@@ -75,57 +66,55 @@ def each(*options: Decorator) -> Decorator:
     return lambda command: functools.reduce(lambda so_far, option: option(so_far), reversed(options), command)
 
 
-def days(default: str) -> Decorator:
-    """`days`: the day or span to run over; `default` describes the one used without these options."""
+def days(default: str, *times: str) -> Decorator:
+    """`days`: the day or span to run over, and the time to ask about.
+
+    Args:
+        default: describes the span used without these options.
+        times: which of `--since`, `--until` and `--at` there are.
+    """
+    texts = {
+        "since": "what lasts beyond it or comes later; like 2026-11-21T00:26:51, or 00:26:51 with --date",
+        "until": "what begins before it",
+        "at": "what is valid then",
+    }
     return gathered(
         "days",
         DayOptions,
         option("--date", type=DAY, metavar="D", section=DAYS, help=f"one day; default: {default}"),
         option("--from", "first", type=DAY, metavar="D", section=DAYS, help="first day, inclusive"),
         option("--to", "last", type=DAY, metavar="D", section=DAYS, help="last day, inclusive"),
+        *(option(f"--{name}", type=TIME, metavar="TIME", section=DAYS, help=texts[name]) for name in times),
     )
-
-
-def times(*names: str) -> Decorator:
-    """`times`: the time to ask about, by those of `--since`, `--until` and `--at` that `names` lists."""
-    texts = {
-        "since": "what lasts beyond it or comes later; like 2026-11-21T00:26:51, or 00:26:51 with --date",
-        "until": "what begins before it",
-        "at": "what is valid then",
-    }
-    offered = (option(f"--{name}", type=TIME, metavar="TIME", section=DAYS, help=texts[name]) for name in names)
-    return gathered("times", TimeOptions, *offered)
 
 
 def inputs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`inputs` and `lake`: what to read, and where the tables lie."""
+    """`**paths` and `lake`: what to read, and where the tables lie."""
+    texts = {
+        "--sends": "send attempts",
+        "--fault-item-updates": "what producers' clients decided themselves",
+        "--routes": "topic routes",
+        "--consumers": "members of consumer groups",
+        "--running-info": "consumers' running info",
+        "--client-logs": "consumers' own logs",
+    }
     paths = (
-        _paths("--sends", "send attempts"),
-        _paths("--fault-item-updates", "what producers' clients decided themselves"),
-        _paths("--routes", "topic routes"),
-        _paths("--consumers", "members of consumer groups"),
-        _paths("--running-info", "consumers' running info"),
-        _paths("--client-logs", "consumers' own logs"),
+        option(name, type=FILE, multiple=True, metavar="PATH", section=_INPUTS, help=f"{what}; repeatable")
+        for name, what in texts.items()
     )
     cluster = option(
         "--cluster",
-        "run_cluster",
         metavar="NAME",
         section=_INPUTS,
         help="cluster of lines that name none; default: the setting cluster",
     )
-    return gathered("inputs", InputOptions, *paths, cluster)(lake(_INPUTS)(command))
+    return each(*paths, cluster)(lake(_INPUTS)(command))
 
 
 def lake(section: str = "lake") -> Decorator:
     """`lake`: where the tables lie, and what else is set."""
-    return gathered(
-        "lake",
-        LakeOptions,
-        lake_folder(section),
-        settings_files(
-            section, "settings, TOML; repeatable, later win; without any, a lake and input: conf/local.toml"
-        ),
+    return lake_named_by(
+        "settings, TOML; repeatable, later win; without any, a lake and input: conf/local.toml",
         option(
             "--set",
             "assignments",
@@ -134,51 +123,36 @@ def lake(section: str = "lake") -> Decorator:
             section=section,
             help="one setting; repeatable",
         ),
+        section=section,
     )
 
 
-def published_lake(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`lake` and `cluster`: where published tables lie, for commands that read them without Spark."""
-    where = gathered(
+def lake_named_by(settings: str, *more: Decorator, section: str = "lake") -> Decorator:
+    """`lake` by `--lake`, `--settings`, whose help is `settings`, and `more`."""
+    return gathered(
         "lake",
         LakeOptions,
-        lake_folder("lake"),
-        settings_files("lake", "settings that name lake, cluster and owners; without any and a lake: conf/local.toml"),
+        option("--lake", type=FOLDER, metavar="DIR", section=section, help="folder or URI of the tables"),
+        option("--settings", type=FILE, multiple=True, metavar="FILE", section=section, help=settings),
+        *more,
     )
-    cluster = option(
-        "--cluster",
-        metavar="NAME",
-        section="lake",
-        help="default: the setting cluster, else the lake's only one",
-    )
-    return where(cluster(command))
 
 
 def one_cluster(what: str, more: str = "") -> Decorator:
-    """`lake.run_cluster`: the only cluster for a command that replays published days."""
+    """`lake.cluster`: the only cluster for a command that replays published days."""
     return option(
         "--cluster",
-        "run_cluster",
         metavar="NAME",
         section="lake",
         help=f"the only cluster that is {what}{more}; default: each that has sends",
     )
 
 
-def lake_folder(section: str) -> Decorator:
-    """`--lake`."""
-    return option("--lake", type=FOLDER, metavar="DIR", section=section, help="folder or URI of the tables")
-
-
-def settings_files(section: str, text: str) -> Decorator:
-    """`--settings`."""
-    return option("--settings", type=FILE, multiple=True, metavar="FILE", section=section, help=text)
-
-
-def _paths(name: str, what: str) -> Decorator:
-    return option(name, type=FILE, multiple=True, metavar="PATH", section=_INPUTS, help=f"{what}; repeatable")
-
-
+published_lake = lake_named_by(
+    "settings that name lake, cluster and owners; without any and a lake: conf/local.toml",
+    option("--cluster", metavar="NAME", section="lake", help="default: the setting cluster, else the lake's only one"),
+)
+"""`lake`: where published tables lie, for commands that read them without Spark."""
 break_lock = option(
     "--break-lock",
     is_flag=True,

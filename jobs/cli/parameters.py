@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobs.cli.fail_on import OF_VERIFY, WORDS, parse_condition
-from jobs.cli.times import DAY_MS, Time, day_of, start_ms
+from jobs.cli.times import DAY_MS, Time
 from jobs.errors import UsageError
 from jobs.text.nearest import did_you_mean
 
@@ -80,15 +80,12 @@ def _time(text: str) -> Time:
         ValueError: it is invalid.
     """
     if _END_OF_DAY.fullmatch(text):
-        return Time(text, None, DAY_MS)
-    if re.match(r"\d\d:", text):
-        time = dt.time.fromisoformat(text)
-        if time.utcoffset():
-            raise ValueError(text)
-        return Time(text, None, (dt.datetime.combine(_EPOCH, time, dt.UTC) - _EPOCH) // _MS)
-    at = dt.datetime.fromisoformat(text)
-    at_ms = ((at if at.tzinfo else at.replace(tzinfo=dt.UTC)) - _EPOCH) // _MS
-    return Time(text, day_of(at_ms), at_ms - start_ms(day_of(at_ms)))
+        return Time(text, DAY_MS, has_date=False)
+    has_date = re.match(r"\d\d:", text) is None
+    at = dt.datetime.fromisoformat(text if has_date else f"1970-01-01T{text}")
+    if at.utcoffset() and not has_date:
+        raise ValueError(text)
+    return Time(text, (at.replace(tzinfo=at.tzinfo or dt.UTC) - _EPOCH) // _MS, has_date)
 
 
 def _queue(text: str) -> Queue:

@@ -37,16 +37,11 @@ _MOST_SAID = 20
 @run_options
 @click.pass_obj
 def plan(
-    call: Call,
-    planned: str,
-    days: DayOptions,
-    inputs: options.InputOptions,
-    lake: options.LakeOptions,
-    how: RunOptions,
+    call: Call, /, planned: str, days: DayOptions, lake: options.LakeOptions, how: RunOptions, **paths: tuple[str, ...]
 ) -> None:
     """Print the plan of the command."""
-    check_recompute(planned, how, inputs)
-    settings = call.settings(lake, inputs)
+    check_recompute(planned, how, paths)
+    settings = call.settings(lake, paths)
     dates, why = run_days(days, settings, call.clock().date())
     print(describe_plan(planned, how, settings, dates, why))
 

@@ -56,7 +56,7 @@ class RunOptions:
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`days`, `inputs`, `lake` and `how`: all options of a run."""
+    """`days`, `**paths`, `lake` and `how`: all options of a run."""
     how = options.gathered(
         "how",
         RunOptions,
@@ -94,10 +94,10 @@ def _publishing(name: str, does: str) -> click.Command:
     @run_options
     @click.pass_obj
     def command(
-        call: Call, days: DayOptions, inputs: options.InputOptions, lake: options.LakeOptions, how: RunOptions
+        call: Call, /, days: DayOptions, lake: options.LakeOptions, how: RunOptions, **paths: tuple[str, ...]
     ) -> None:
-        check_recompute(name, how, inputs)
-        settings = call.settings_for_spark(lake, inputs)
+        check_recompute(name, how, paths)
+        settings = call.settings_for_spark(lake, paths)
         dates, why = run_days(days, settings, call.clock().date())
         run = call.run(
             name,
@@ -107,7 +107,7 @@ def _publishing(name: str, does: str) -> click.Command:
             break_lock=how.break_lock,
             wait_minutes=how.wait_minutes,
         )
-        run_flows(how, settings, run, f"{span_text(dates)} ({why})", print, cluster=lake.run_cluster)
+        run_flows(how, settings, run, f"{span_text(dates)} ({why})", print, cluster=lake.cluster)
 
     return command
 
@@ -115,7 +115,7 @@ def _publishing(name: str, does: str) -> click.Command:
 COMMANDS = {name: _publishing(name, does) for name, does in FLOWS.items()}
 
 
-def check_recompute(command: str, how: RunOptions, inputs: options.InputOptions) -> None:
+def check_recompute(command: str, how: RunOptions, paths: options.Paths) -> None:
     """Refuse `--recompute` of a flow that needs its input, or together with input options.
 
     Raises:
@@ -127,7 +127,7 @@ def check_recompute(command: str, how: RunOptions, inputs: options.InputOptions)
         raise UsageError(
             f"--recompute is of fault-latency, whose sends the lake has; {command} needs its input again, leave it out"
         )
-    given = [f"--{name.replace('_', '-')}" for name, paths in vars(inputs).items() if paths]
+    given = [f"--{name.replace('_', '-')}" for name, named in paths.items() if named]
     if refused := [*given, *(["--allow-empty"] if how.allow_empty else [])]:
         raise UsageError(f"--recompute reads no input; leave out {', '.join(refused)}")
 

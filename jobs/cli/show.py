@@ -10,13 +10,13 @@ from dataclasses import asdict
 import click
 
 from jobs.cli import options
-from jobs.cli.answers import Where, lake_of, opened
+from jobs.cli.answers import opened, settings_to_read
 from jobs.cli.call import Call
 from jobs.cli.command import SubjectCommand
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
-from jobs.cli.times import TimeOptions
 from jobs.errors import UsageError
+from jobs.settings.model import Settings
 
 NIGHT = "night"
 SUBJECTS = {
@@ -62,8 +62,7 @@ _MOST = 100
     cls=SubjectCommand, subjects=SUBJECTS, does="a question to the published tables, answered in the terminal"
 )
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
-@options.days("the last one published")
-@options.times("since", "until", "at")
+@options.days("the last one published", "since", "until", "at")
 @options.published_lake
 @options.each(
     *(options.option(f"--{name}", metavar="NAME", section=_ROWS, help=text) for name, text in NAMES.items()),
@@ -80,9 +79,7 @@ def show(
     /,
     subject: str,
     days: DayOptions,
-    times: TimeOptions,
     lake: options.LakeOptions,
-    cluster: str | None,
     queue: Queue | None,
     limit: int,
     *,
@@ -94,22 +91,21 @@ def show(
     """Ask, and print the answer; `named` has the options of `NAMES` and `FLAGS`."""
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other; give one of them")
-    where = lake_of(call, "show", ["deltalake"], lake, cluster)
+    settings = settings_to_read(call, "show", ["deltalake"], lake)
     if subject == NIGHT:
         narrowed = any(value not in {None, False} for value in named.values())
-        if as_csv or times.given or queue or limit != _MOST or narrowed:
+        if as_csv or days.times or queue or limit != _MOST or narrowed:
             raise UsageError("show night takes days, lake and --json alone; leave the others out")
-        print(_night(where, days, as_json=as_json))
+        print(_night(settings, days, as_json=as_json))
         return
     from jobs.answers import forms
     from jobs.answers.questions import QUESTIONS
     from jobs.answers.show import Narrowed, ask
 
     equal = _equal(subject, QUESTIONS[subject].narrowed_by, named, queue)
-    published = opened(where, days, times)
-    first, last = times.span(days)
-    instants = times.instants(first or published.days[0], last or published.days[-1])
-    answer = ask(published, subject, Narrowed(equal, limit=limit, **instants), where.owners)
+    published = opened(settings, days)
+    narrowed_to = Narrowed(equal, limit=limit, **days.instants(published.days))
+    answer = ask(published, subject, narrowed_to, settings.owners)
     form = forms.as_json if as_json else forms.as_csv if as_csv else forms.as_text
     if answer.not_given and form is not forms.as_text:  # the text has it already
         sys.stderr.write(f"faultline: {answer.not_given}\n")
@@ -144,9 +140,9 @@ def _equal(
     return equal
 
 
-def _night(where: Where, days: DayOptions, *, as_json: bool) -> str:
+def _night(settings: Settings, days: DayOptions, *, as_json: bool) -> str:
     from jobs.answers.digest import digests_of
     from jobs.answers.digest_text import nights_text
 
-    nights = digests_of(opened(where, days), where.owners)
+    nights = digests_of(opened(settings, days), settings.owners)
     return json.dumps({"nights": [asdict(night) for night in nights]}, indent=1) if as_json else nights_text(nights)

@@ -33,17 +33,8 @@ _INPUT = "input (a PATH is a file, a folder or a glob)"
     help=_IN_FULL,
 )
 @options.days("the samples' own day, else yesterday")
-@options.gathered(
-    "inputs",
-    options.InputOptions,
-    options.option(
-        "--client-logs",
-        type=FILE,
-        multiple=True,
-        metavar="PATH",
-        section=_INPUT,
-        help="producers' own logs; repeatable",
-    ),
+@options.option(
+    "--client-logs", type=FILE, multiple=True, metavar="PATH", section=_INPUT, help="producers' own logs; repeatable"
 )
 @options.lake()
 @options.one_cluster("compared", "; lines of client logs are of it")
@@ -62,7 +53,7 @@ _INPUT = "input (a PATH is a file, a folder or a glob)"
 def verify(
     call: Call,
     days: DayOptions,
-    inputs: options.InputOptions,
+    client_logs: tuple[str, ...],
     lake: options.LakeOptions,
     wait_minutes: int,
     fail_on: tuple[Condition, ...],
@@ -72,7 +63,7 @@ def verify(
     verbose: bool,
 ) -> None:
     """Compare the days, print how they agree, and fail if a condition holds."""
-    settings = call.settings_for_spark(lake, inputs)
+    settings = call.settings_for_spark(lake, {"client_logs": client_logs})
     dates, why = run_days(days, settings, call.clock().date())
     run = call.run("verify", dates, break_lock=break_lock, wait_minutes=wait_minutes)
     print(f"faultline verify: {span_text(dates)} ({why}), lake {one_line(redacted(settings.lake))}", file=sys.stderr)
@@ -85,7 +76,7 @@ def verify(
     progress = Progress()
     with running(settings, progress, verbose=verbose) as spark:
         check_stores(spark, settings.inputs.client_logs.path)
-        result = run_verify(spark, settings, run, progress, cluster=lake.run_cluster)
+        result = run_verify(spark, settings, run, progress, cluster=lake.cluster)
         with progress.step("reading the answers"):
             summary = summarize_verify(spark, settings, result)
     print(json.dumps(asdict(summary), indent=1) if as_json else verify_text(summary))

@@ -97,7 +97,7 @@ def what_if(
     what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
     print(f"faultline what-if: {what}", file=sys.stderr)
     run = call.run("what-if", dates, break_lock=break_lock, wait_minutes=wait_minutes)
-    print(what_if_answer(settings, run, requested, picture, cluster=lake.run_cluster, as_json=as_json, verbose=verbose))
+    print(what_if_answer(settings, run, requested, picture, cluster=lake.cluster, as_json=as_json, verbose=verbose))
 
 
 def what_if_answer(
