@@ -6,7 +6,6 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,14 +14,9 @@ from jobs.cli.call import Call
 from jobs.cli.command import Command
 from jobs.cli.days import DayOptions, run_days, span_text
 from jobs.cli.parameters import FILE
-from jobs.settings.model import Settings
 from jobs.text.progress import Progress
 from jobs.text.redaction import redacted
 from jobs.text.terminal import one_line
-
-if TYPE_CHECKING:  # they import Spark
-    from jobs.runs.run import Run
-    from jobs.what_if.requested_policies import RequestedPolicies
 
 _IN_FULL = """\
 Replay published days of sends under other policies, all in one pass: released profiles, ladders of your own, sweeps.
@@ -83,12 +77,16 @@ def what_if(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Replay the days and print what the policies would have done."""
+    """Replay the days, publish and print what the policies would have done, and draw the picture if asked for."""
     settings = call.settings_for_spark(lake)
     dates, why = run_days(days, settings, call.clock().date())
     from jobs.settings.client_profiles import released_profiles
-    from jobs.what_if.picture import check_picture
+    from jobs.spark.session import running
+    from jobs.what_if.picture import check_picture, write_picture
     from jobs.what_if.requested_policies import requested_policies
+    from jobs.what_if.run import run_what_if
+    from jobs.what_if.summary import summarize_what_if
+    from jobs.what_if.summary_text import what_if_text
 
     if picture is not None:
         check_picture(Path(picture))
@@ -97,44 +95,11 @@ def what_if(
     what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
     print(f"faultline what-if: {what}", file=sys.stderr)
     run = call.run("what-if", dates, break_lock=break_lock, wait_minutes=wait_minutes)
-    print(what_if_answer(settings, run, requested, picture, cluster=lake.cluster, as_json=as_json, verbose=verbose))
-
-
-def what_if_answer(
-    settings: Settings,
-    run: Run,
-    requested: RequestedPolicies,
-    picture: str | None,
-    *,
-    cluster: str | None,
-    as_json: bool,
-    verbose: bool,
-) -> str:
-    """Run, publish and return the answer as text or JSON; also write the picture, if asked for.
-
-    Args:
-        settings: all settings.
-        run: what runs.
-        requested: the policies.
-        picture: HTML file to write as well.
-        cluster: the only one whose days are replayed, if an option names one.
-        as_json: JSON instead of text.
-        verbose: show what Spark logs.
-
-    Raises:
-        FaultlineError: one of its subclasses.
-    """
-    from jobs.spark.session import running
-    from jobs.what_if.picture import write_picture
-    from jobs.what_if.run import run_what_if
-    from jobs.what_if.summary import summarize_what_if
-    from jobs.what_if.summary_text import what_if_text
-
     progress = Progress()
     with running(settings, progress, verbose=verbose) as spark:
-        clusters = run_what_if(spark, settings, run, requested, progress, cluster=cluster)
+        clusters = run_what_if(spark, settings, run, requested, progress, cluster=lake.cluster)
         with progress.step("reading the answers"):
             summary = summarize_what_if(spark, settings, run, clusters)
         if picture is not None:
             write_picture(summary, Path(picture))
-        return json.dumps(asdict(summary), indent=1) if as_json else what_if_text(summary)
+    print(json.dumps(asdict(summary), indent=1) if as_json else what_if_text(summary))

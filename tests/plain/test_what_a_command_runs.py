@@ -29,8 +29,10 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Run]:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
-    for module, name in (("publish", "run_flows"), ("what_if", "what_if_answer")):
-        monkeypatch.setattr(f"jobs.cli.{module}.{name}", starts)
+    monkeypatch.setattr("jobs.cli.publish.run_flows", starts)
+    monkeypatch.setattr("jobs.what_if.run.run_what_if", starts)
+    monkeypatch.setattr("jobs.what_if.summary.summarize_what_if", lambda *_: None)
+    monkeypatch.setattr("jobs.what_if.summary_text.what_if_text", lambda _: "")
     monkeypatch.setattr("jobs.upkeep.maintain.run_maintain", starts)
     monkeypatch.setattr("jobs.upkeep.maintain_text.upkeep_text", lambda _: "")
     monkeypatch.setattr("jobs.spark.session.running", lambda *_, **__: contextlib.nullcontext())
@@ -83,7 +85,7 @@ def test_each_way_to_name_a_policy_is_asked(runs: list[Run], monkeypatch: pytest
         asked.extend(each for each in given if isinstance(each, RequestedPolicies))
         return "the answer"
 
-    monkeypatch.setattr("jobs.cli.what_if.what_if_answer", answers)
+    monkeypatch.setattr("jobs.what_if.run.run_what_if", answers)
     day = ["--date", f"{D1}"]
     for options in (
         [], ["--policy", "P2", "--policy", "AS_RUN"], ["--ladder", "short=550/1000@P5"],
