@@ -51,7 +51,7 @@ def facts_of(flow: str, settings: Settings, result: RunResult) -> Facts:
         flow=flow,
         clusters=result.clusters,
         days=[
-            {"date": f"{done.day.date}", "cluster": done.day.cluster, "started_from": done.started_from,
+            {"date": f"{done.day.date}", "cluster": done.day.cluster, "started_from": done.made.started_from,
              **asdict(done.counts)}
             for done in result.days
             if done.counts

@@ -12,7 +12,7 @@ from jobs.lake.commits import Commit
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening, S
-from jobs.runs.run_log import published_days
+from jobs.runs.run_log import known_days
 from jobs.tables import Table
 from jobs.tables.day import Day
 
@@ -22,7 +22,7 @@ _OF_NO_ROWS = "0:0"
 
 def opening_of(flow: Flow[S], context: RunContext, day: Day) -> Opening:
     """Opening state of the day: the closing state of the day before; empty for a flow that carries nothing."""
-    is_known = day.before in published_days(context, flow.name)
+    is_known = day.before in known_days(context, flow.name)
     rows = {table.name: _at_end(context.lake, table, day.before).where(F.lit(is_known)) for table in flow.carried}
     if not is_known or not rows:
         return Opening(is_known, rows, _OF_NO_ROWS)

@@ -11,7 +11,7 @@ from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, S
 from jobs.runs.run import Run, RunResult
-from jobs.runs.run_log import log_run, published_days
+from jobs.runs.run_log import known_days, log_run
 from jobs.runs.runner import cascade, days_with_other_settings, derive, logging_failure, opened
 from jobs.settings.model import Settings
 from jobs.tables.day import Day
@@ -62,7 +62,7 @@ def _recomputable(flow: Flow[S], context: RunContext, cluster: str | None) -> tu
         InputMissingError: there is none of the first.
     """
     dates = context.run.days
-    published = [day for day in published_days(context, flow.name) if cluster in (None, day.cluster)]
+    published = [day for day in known_days(context, flow.name) if cluster in (None, day.cluster)]
     requested = sorted((day for day in published if day.date in dates), key=lambda day: (day.cluster, day.date))
     if not requested:
         there = f"its days are {min(published).date} to {max(published).date}" if published else "it has none"

@@ -38,10 +38,10 @@ class Run:
 
 @dataclass(frozen=True)
 class PublishedDay:
-    """What the run log has of a published day, by its latest success.
+    """What the run log has of a published day, by its latest success, or gets of one that was just published.
 
     Attributes:
-        started_from: PREVIOUS_DAY or EMPTY.
+        started_from: PREVIOUS_DAY, or EMPTY when the day before is not in the lake.
         opening_state: hash of the state at 00:00.
         settings: hash of the settings that its rows rest on.
         input_settings: hash of those by which its lines were read; None where no run read any.
@@ -65,25 +65,17 @@ class DayResult:
 
     Attributes:
         counts: where the lines went; None for a day that was recomputed from the lake.
-        cascaded: recomputed because the closing state of the day before changed.
-        input_settings: hash of the settings by which its lines were read; None where no run read any.
-        started_from: PREVIOUS_DAY, or EMPTY when the day before is not in the lake.
-        opening_state: hash of the state at 00:00.
-        closing_state: hash of the state at 24:00.
+        made: as it is published now.
         table_versions: table to the version that its commit made.
-        lines: as of a published day.
+        cascaded: recomputed because the closing state of the day before changed.
         log_files: what was read of each client log of the day.
     """
 
     day: Day
     counts: Counts | None
-    started_from: str
-    opening_state: str
-    closing_state: str
+    made: PublishedDay
     table_versions: dict[str, int]
     cascaded: bool = False
-    input_settings: str | None = None
-    lines: int | None = None
     log_files: tuple[LogFile, ...] = ()
 
 
@@ -92,7 +84,6 @@ class RunResult:
     """Result of a run.
 
     Attributes:
-        rows_read: lines of the run's input; None when it read none.
         other_days: lines of days that were not requested, by day.
         clusters: of the published days.
         stale_days: later days that start from another state than they were computed from, or whose recompute broke
@@ -105,7 +96,6 @@ class RunResult:
 
     run: Run
     days: list[DayResult] = field(default_factory=list)
-    rows_read: int | None = None
     other_days: dict[dt.date, int] = field(default_factory=dict)
     clusters: list[str] = field(default_factory=list)
     hidden_files: tuple[str, ...] = ()
@@ -117,4 +107,4 @@ class RunResult:
 
     def read_otherwise(self, input_settings: str) -> list[dt.date]:
         """The days that were made from lines that other settings of the input read."""
-        return [done.day.date for done in self.days if done.input_settings not in (None, input_settings)]
+        return [done.day.date for done in self.days if done.made.input_settings not in (None, input_settings)]

@@ -34,7 +34,7 @@ def events(lake: Lake) -> DataFrame:
     return lake.read(RUN_LOG).withColumn("event_order", F.struct("event_seq", "logged_at", "run_id"))
 
 
-def published_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
+def known_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
     """`logged_days`, read once: in a lake that is held no other run publishes a day."""
     if flow not in context.published:
         context.published[flow] = logged_days(context.lake, flow)
@@ -99,12 +99,12 @@ def log_run(
         "status": status,
         "logged_at": run.clock(),
         "event_seq": _next_seq(lake),
-        "started_from": done.started_from if done else None,
-        "opening_state": done.opening_state if done else None,
-        "closing_state": done.closing_state if done else None,
+        "started_from": done.made.started_from if done else None,
+        "opening_state": done.made.opening_state if done else None,
+        "closing_state": done.made.closing_state if done else None,
         "table_versions": json.dumps(done.table_versions, sort_keys=True) if done else None,
         "settings_hash": settings.content_hash(flow),
-        "input_settings_hash": done.input_settings if done else settings.input_hash(flow),
+        "input_settings_hash": done.made.input_settings if done else settings.input_hash(flow),
         "code_version": code_version(),
         "client_logs": [Row(**{name: getattr(file, name) for name in LOG_FILE.fieldNames()}) for file in done.log_files]
         or None
@@ -121,14 +121,7 @@ def log_run(
         ordered = [tuple(row[name] for name in RUN_LOG.schema.fieldNames()) for row in rows]
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
     if done and flow in context.published:
-        context.published[flow][done.day] = PublishedDay(
-            done.started_from,
-            done.opening_state,
-            settings.content_hash(flow),
-            done.input_settings,
-            done.lines,
-            done.closing_state,
-        )
+        context.published[flow][done.day] = done.made
 
 
 def _command(run: Run, done: DayResult | None) -> str:

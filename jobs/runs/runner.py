@@ -18,8 +18,8 @@ from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, S
 from jobs.runs.held import held
 from jobs.runs.midnight import ClosingState, opening_of
-from jobs.runs.run import DayResult, Run, RunResult
-from jobs.runs.run_log import failure_text, log_run, published_days
+from jobs.runs.run import DayResult, PublishedDay, Run, RunResult
+from jobs.runs.run_log import failure_text, known_days, log_run
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.spark.few_lines import small_input_conf
@@ -58,7 +58,6 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             for note in of_client_logs(asdict(file) for day in days for file in staged.log_files(day)):
                 context.progress.say(note)
             check_fit_to_publish(staged, days, settings, needed=flow.needed, allow_empty=run.allow_empty)
-            result.rows_read = staged.rows_read
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             for day in days:
                 result.days.append(_publish(flow, context, day, staged))
@@ -74,7 +73,7 @@ def days_with_other_settings(flow: Flow[S], context: RunContext, result: RunResu
     own = context.settings.content_hash(flow.name)
     others = {
         day
-        for day, made in published_days(context, flow.name).items()
+        for day, made in known_days(context, flow.name).items()
         if day.cluster in result.clusters and made.settings not in (None, own)
     }
     near = {day for done in result.days for day in (done.day.before, done.day.after)}
@@ -155,25 +154,23 @@ def derive(
         frames = [(table, closing.watched(table, rows[table.name])) for table in flow.derived]
         derived = lake.publish_day_of_each(frames, day.cluster, day.date, context.metadata(flow.name))
         context.closings[day] = closing.state(derived)
-    done = DayResult(
-        day,
-        counts,
+    made = PublishedDay(
         "PREVIOUS_DAY" if opening.is_known else "EMPTY",
         opening.state,
-        context.closings[day],
-        {commit.table: commit.version for commit in (*commits, *derived)},
-        cascaded,
+        settings.content_hash(flow.name),
         input_settings,
         lines,
-        staged.log_files(day) if staged is not None else (),
+        context.closings[day],
     )
+    versions = {commit.table: commit.version for commit in (*commits, *derived)}
+    done = DayResult(day, counts, made, versions, cascaded, staged.log_files(day) if staged is not None else ())
     log_run(context, flow.name, [day], "SUCCEEDED", done=done)
     return done
 
 
 def _as_read(flow: Flow[S], context: RunContext, day: Day) -> tuple[int | None, str | None]:
     """The good lines of a published day when a run read them, and the hash of the settings by which it did."""
-    published = published_days(context, flow.name)[day]
+    published = known_days(context, flow.name)[day]
     return published.lines, published.input_settings
 
 
@@ -184,23 +181,19 @@ def cascade(flow: Flow[S], context: RunContext, result: RunResult, days: Sequenc
     `days`, which the run publishes from the input: an earlier run may have been killed between two of them. A day that
     cannot be recomputed stays as it is and is reported in `stale_days`.
     """
-    published = published_days(context, flow.name)
-    day = result.days[-1].day
-    closing_state: str | None = result.days[-1].closing_state
+    published = known_days(context, flow.name)
+    day, made = result.days[-1].day, result.days[-1].made
     while (day := day.after) not in days and day in published:
-        made = published[day]
-        start = (made.started_from, made.opening_state)
-        if start == ("PREVIOUS_DAY", closing_state) and not made.is_broken_off:
-            closing_state = made.closing_state
-        elif not context.run.cascade or not flow.can_recompute(context, day):
+        start, made = ("PREVIOUS_DAY", made.closing_state), published[day]
+        if start == (made.started_from, made.opening_state) and not made.is_broken_off:
+            continue
+        if not context.run.cascade or not flow.can_recompute(context, day):
             result.stale_days.append(day.date)
-            closing_state = made.closing_state
-        else:
-            result.cascading = day
-            log_run(context, flow.name, [day], "STARTED", cascading=day)
-            done = derive(flow, context, day, None, [], cascaded=True)
-            result.days.append(done)
-            closing_state = done.closing_state
+            continue
+        result.cascading = day
+        log_run(context, flow.name, [day], "STARTED", cascading=day)
+        result.days.append(derive(flow, context, day, None, [], cascaded=True))
+        made = result.days[-1].made
 
 
 def _forget_old_sends(flow: Flow[S], context: RunContext, last: Day) -> None:

@@ -20,7 +20,7 @@ RUN = Run("r", "nightly", (D1.date, D2.date, D3.date), allow_empty=False, cascad
 
 
 def _done(day: Day, closing_state: str) -> DayResult:
-    return DayResult(day, None, "PREVIOUS_DAY", "", closing_state, {})
+    return DayResult(day, None, PublishedDay("PREVIOUS_DAY", "", closing_state=closing_state), {})
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Day]:
         return _done(given[2], "new")
 
     published = {day: PublishedDay("PREVIOUS_DAY", "old") for day in (D1, D2, D3, D4)}
-    monkeypatch.setattr(runner, "published_days", lambda *_: published)
+    monkeypatch.setattr(runner, "known_days", lambda *_: published)
     monkeypatch.setattr(runner, "derive", derive)
     monkeypatch.setattr(runner, "log_run", lambda *_, **__: None)
     return found

@@ -89,13 +89,13 @@ def _cascade(
     def derive(*given: Any, cascaded: bool) -> DayResult:
         assert cascaded
         found.append(given[2])
-        return DayResult(given[2], None, "PREVIOUS_DAY", "", "new", {})
+        return DayResult(given[2], None, ANEW, {})
 
-    monkeypatch.setattr(runner, "published_days", lambda *_: published)
+    monkeypatch.setattr(runner, "known_days", lambda *_: published)
     monkeypatch.setattr(runner, "derive", derive)
     monkeypatch.setattr(runner, "log_run", lambda *_, **__: None)
     run = Run("r", "nightly", (D1.date,), allow_empty=False, cascade=cascades, clock=dt.datetime.now)
-    result = RunResult(run, [DayResult(D1, None, "EMPTY", "", "new", {})])
+    result = RunResult(run, [DayResult(D1, None, ANEW, {})])
     nothing: Any = None
     flow = replace(FAULT_LATENCY_FLOW, can_recompute=lambda _, day: day not in forgotten)
     runner.cascade(flow, RunContext(nothing, SimpleNamespace(), nothing, run, nothing), result, [D1])  # type: ignore[arg-type]

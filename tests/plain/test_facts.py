@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobs.runs.facts import facts_of, facts_text
-from jobs.runs.run import DayResult, Run, RunResult
+from jobs.runs.run import DayResult, PublishedDay, Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.sources.staged import Counts
 from jobs.tables.day import Day
@@ -108,9 +108,9 @@ def test_the_facts_of_a_result() -> None:
     result = RunResult(
         run,
         days=[
-            DayResult(Day(D1, "north"), Counts(9, 5, 1, 2, 1, 0), "EMPTY", "", "", {}),
-            DayResult(Day(D2, "north"), None, "PREVIOUS_DAY", "", "", {}, input_settings="another"),
-            DayResult(Day(dt.date(2026, 3, 3), "north"), None, "PREVIOUS_DAY", "", "", {}, cascaded=True),
+            DayResult(Day(D1, "north"), Counts(9, 5, 1, 2, 1, 0), PublishedDay("EMPTY", ""), {}),
+            DayResult(Day(D2, "north"), None, PublishedDay("PREVIOUS_DAY", "", input_settings="another"), {}),
+            DayResult(Day(dt.date(2026, 3, 3), "north"), None, PublishedDay("PREVIOUS_DAY", ""), {}, cascaded=True),
         ],
         other_days={D2: 4},
         clusters=["north"],

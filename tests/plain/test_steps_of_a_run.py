@@ -199,7 +199,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Steps:
     for module in (runner, recompute):
         monkeypatch.setattr(module, "Lake", lambda *_: made)
         monkeypatch.setattr(module, "log_run", made.log)
-        monkeypatch.setattr(module, "published_days", lambda *_: made.published)
+        monkeypatch.setattr(module, "known_days", lambda *_: made.published)
     monkeypatch.setattr(runner, "small_input_conf", lambda *_: contextlib.nullcontext())  # there is no session
     monkeypatch.setattr(runner, "give_back", lambda: made.step("give back"))
     monkeypatch.setattr(runner, "what_ended", lambda error: made.means.get(error, error))
@@ -247,15 +247,18 @@ def test_the_steps_of_a_run(run: Steps) -> None:
     assert result.days[0] == DayResult(
         N1,
         COUNTS,
-        "EMPTY",
-        "north 1 00:00",
-        "north 1 24:00",
+        PublishedDay(
+            "EMPTY",
+            "north 1 00:00",
+            SETTINGS.content_hash("FLOW"),
+            SETTINGS.input_hash("FLOW"),
+            lines=4,
+            closing_state="north 1 24:00",
+        ),
         {"sends": 5, "quarantine": 7, "producer_days": 9, "fault_item_state": 9},
-        input_settings=SETTINGS.input_hash("FLOW"),
-        lines=4,
     )
     assert result.read_otherwise(SETTINGS.input_hash("FLOW")) == []  # fmt: skip
-    assert [(done.day, done.started_from) for done in result.days[1:]] == [(N2, "PREVIOUS_DAY"), (S1, "PREVIOUS_DAY")]
+    assert {done.day: done.made.started_from for done in result.days[1:]} == dict.fromkeys((N2, S1), "PREVIOUS_DAY")
     assert (result.clusters, result.other_days) == (["north", "south"], {D3: 2})
     assert result.hidden_files == ("/l/.a",)
     said = run.said.getvalue().splitlines()
@@ -367,7 +370,7 @@ def test_the_steps_of_a_recompute(run: Steps) -> None:
     assert [(done.day, done.counts, done.cascaded) for done in result.days] == [
         (N1, None, False), (N2, None, False), (N3, None, True), (S1, None, False),
     ]  # fmt: skip
-    assert {done.input_settings for done in result.days} == {"as read"}
+    assert {done.made.input_settings for done in result.days} == {"as read"}
     assert result.read_otherwise(SETTINGS.input_hash("FLOW")) == [D1, D2, D3, D1]
     assert result.read_otherwise("as read") == []
     assert (result.clusters, result.forgotten_days) == (["north", "south"], [])
@@ -502,14 +505,14 @@ def test_a_day_that_follows_from_the_one_before_is_logged_as_such() -> None:
 
 
 def test_a_success_in_the_run_log_says_from_what_to_what_and_where() -> None:
-    done = DayResult(N1, COUNTS, "EMPTY", "opened", "closed", {"sends": 5, "findings": 2})
+    done = DayResult(N1, COUNTS, PublishedDay("EMPTY", "opened", closing_state="closed"), {"sends": 5, "findings": 2})
     (row,) = logged(context, N1, status="SUCCEEDED", done=done)
     assert [row[name] for name in Counts.__dataclass_fields__] == [5, 4, 1, 0, 0, 0]
     assert (row["started_from"], row["opening_state"], row["closing_state"]) == ("EMPTY", "opened", "closed")
     assert json.loads(row["table_versions"]) == {"sends": 5, "findings": 2}
     assert row["command"] == "nightly"
     for command, cascaded in (("cascade", True), ("recompute", False)):
-        later = DayResult(N1, None, "PREVIOUS_DAY", "opened", "closed", {}, cascaded, "as read")
+        later = DayResult(N1, None, PublishedDay("PREVIOUS_DAY", "opened", input_settings="as read"), {}, cascaded)
         (row,) = logged(context, N1, status="SUCCEEDED", done=later)
         assert (row["command"], row["rows_read"], row["input_settings_hash"]) == (command, None, "as read")
 

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult, Run
-from jobs.runs.run_log import FAULT_LATENCY, log_run, logged_days, published_days
+from jobs.runs.run import DayResult, PublishedDay, Run
+from jobs.runs.run_log import FAULT_LATENCY, known_days, log_run, logged_days
 from jobs.settings.load import load_settings
 from jobs.sources.staged import Counts
 from jobs.tables import RUN_LOG
@@ -28,7 +28,7 @@ def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession
             clock=lambda minute=minute: dt.datetime(2026, 3, 5, 3, minute, tzinfo=dt.UTC),  # type: ignore[misc]
         )  # fmt: skip
         context = RunContext(spark, lake, load_settings([], [], {}), run, Progress())
-        done = DayResult(day, Counts(9, 9, 0, 0, 0, 0), started_from, "opened", "closed", {})
+        done = DayResult(day, Counts(9, 9, 0, 0, 0, 0), PublishedDay(started_from, "opened"), {})
         log_run(context, FAULT_LATENCY, [day], "STARTED")
         log_run(context, FAULT_LATENCY, [day], "SUCCEEDED", done=done)
     assert logged_days(lake, FAULT_LATENCY)[day].started_from == "PREVIOUS_DAY"
@@ -58,7 +58,7 @@ def test_a_broken_recompute_is_distinguished_from_a_broken_run(spark: SparkSessi
         (None, "SUCCEEDED", False),
     ]
     for cascading, status, is_broken_off in events:
-        done = DayResult(day, Counts(9, 9, 0, 0, 0, 0), "EMPTY", "opened", "closed", {})
+        done = DayResult(day, Counts(9, 9, 0, 0, 0, 0), PublishedDay("EMPTY", "opened", closing_state="closed"), {})
         log_run(
             context, FAULT_LATENCY, [day], status, done=done if status == "SUCCEEDED" else None, cascading=cascading
         )
@@ -77,7 +77,7 @@ def test_a_day_has_the_lines_of_the_run_that_read_them_last(spark: SparkSession,
     for published in (7, 5, None):
         context = RunContext(spark, lake, load_settings([], [], {}), run, Progress())
         counts = None if published is None else Counts(9, published, 9 - published, 0, 0, 0)
-        done = DayResult(day, counts, "EMPTY", "opened", "closed", {}, lines=published or 5)
-        logged = published_days(context, FAULT_LATENCY)  # read before, and kept up to date
+        done = DayResult(day, counts, PublishedDay("EMPTY", "opened", lines=published or 5), {})
+        logged = known_days(context, FAULT_LATENCY)  # read before, and kept up to date
         log_run(context, FAULT_LATENCY, [day], "SUCCEEDED", done=done)
         assert logged[day].lines == logged_days(lake, FAULT_LATENCY)[day].lines == (published or 5)
