@@ -77,8 +77,6 @@ class ReconciliationError(FaultlineError):
 class LakeError(FaultlineError):
     """The lake cannot be read, written or registered: wrong schema version, no permission, disk full, a name taken."""
 
-    exit_code = 1
-
 
 class ConditionMetError(FaultlineError):
     """A `--fail-on` condition held. The tables are published; the exit code informs the scheduler."""

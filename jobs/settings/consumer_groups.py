@@ -11,9 +11,6 @@ from jobs.settings.time_zone import check_time_zone
 from udfs.plain_version import plain_version_number
 from udfs.strategy import NEARBY, OF_CLIENTS
 
-RequestMode = Literal["POP", "PULL"]
-MessageModel = Literal["CLUSTERING", "BROADCASTING"]
-
 _MOST_NODES = 100_000
 
 
@@ -69,9 +66,9 @@ class GroupSettings(StrategySettings):
     """`[groups."NAME"]`: one consumer group; `clients` has what differs for one member."""
 
     topics: tuple[str, ...] | None = None
-    message_model: MessageModel | None = None
+    message_model: Literal["CLUSTERING", "BROADCASTING"] | None = None
     client_rebalance: bool | None = None
-    request_mode: RequestMode | None = None
+    request_mode: Literal["POP", "PULL"] | None = None
     pop_share_queue_num: int | None = None
     clients: dict[str, StrategySettings] = field(default_factory=dict)
 

@@ -14,7 +14,6 @@ from jobs.settings.near_names import near_names
 from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of, problem_of_time
 from jobs.settings.time_zone import check_time_zone
 
-SendsFormat = Literal["auto", "jsonl", "csv", "parquet", "text"]
 OneLinePer = Literal["attempt", "call"]
 SEND_TIMEOUT_MS = 3_000
 """`DefaultMQProducer.sendMsgTimeout` where an application sets none, in every release."""
@@ -66,10 +65,8 @@ class SendsInput:
         one_line_per: what a line is that does not say it: an attempt, or a whole call of `send()`.
     """
 
-    SHORT: ClassVar[str] = "path"
-
     path: tuple[str, ...] = ()
-    format: SendsFormat = "auto"
+    format: Literal["auto", "jsonl", "csv", "parquet", "text"] = "auto"
     pattern: str | None = None
     fields: dict[str, FieldSource] = field(default_factory=dict)
     values: dict[str, dict[str, Scalar]] = field(default_factory=dict)
@@ -182,8 +179,6 @@ def _check_values(name: str, texts: Mapping[str, Scalar], source: FieldSource) -
 @dataclass(frozen=True)
 class FilesInput:
     """`[inputs.routes]` and the like: files of one kind."""
-
-    SHORT: ClassVar[str] = "path"
 
     path: tuple[str, ...] = ()
 

@@ -7,13 +7,14 @@ import json
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from jobs.errors import SettingsError
 from jobs.settings.inputs import FieldSource
 from jobs.settings.model import Settings
-from jobs.settings.paths import with_full_paths
+from jobs.settings.paths import from_home, make_paths_absolute
 from jobs.settings.toml_dataclass import typed
 from jobs.settings.toml_files import read_toml
 
@@ -29,14 +30,13 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
     Raises:
         SettingsError: or a subclass; with key, value and fix.
     """
-    table: dict[str, Any] = {}
-    origins: dict[str, str] = {}
-    for file in files:
-        _merge(table, _in_full(read_toml(file), file.resolve().parent), str(file), origins)
-    for assignment in assignments:
-        _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
-    for key, value in options.items():
-        _merge(table, _in_full(_nested(key, value), Path.cwd()), "command line", origins)
+    table, origins = _merged(
+        chain(
+            ((str(file), read_toml(file), file.resolve().parent) for file in files),
+            (("--set", _parse_assignment(assignment), Path.cwd()) for assignment in assignments),
+            (("command line", _nested(key, value), Path.cwd()) for key, value in options.items()),
+        )
+    )
     return dataclasses.replace(typed(Settings, table), origins=origins)
 
 
@@ -49,10 +49,7 @@ def settings_of(assignments: Iterable[str]) -> set[str]:
     >>> sorted(settings_of(["lake=/lake", "inputs={sends='/logs'}"]))
     ['inputs.sends.path', 'lake']
     """
-    origins: dict[str, str] = {}
-    for assignment in assignments:
-        _merge({}, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
-    return set(origins)
+    return set(_merged(("--set", _parse_assignment(assignment), Path.cwd()) for assignment in assignments)[1])
 
 
 def setting_name(at: str, key: str) -> str:
@@ -78,11 +75,25 @@ def _nested(key: str, value: object) -> dict[str, Any]:
     return typing.cast("dict[str, Any]", value)
 
 
+def _merged(tables: Iterable[tuple[str, dict[str, Any], Path]]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The tables merged, later ones win, and where each setting was set.
+
+    Args:
+        tables: each with its origin before it, and after it the folder that its relative paths start from.
+    """
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, table, base in tables:
+        _merge(merged, _in_full(table, base), origin, origins)
+    return merged, origins
+
+
 def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins: dict[str, str], at: str = "") -> None:
     """Merge a table into another: a bare value replaces a whole table; a unit alone is added to a column."""
     for key, value in table.items():
         name = setting_name(at, key)
-        if at == "inputs.sends.fields." and _is_unit_alone(value) and isinstance(column := into.get(key), str):
+        is_unit_alone = isinstance(value, Mapping) and value.keys() == {"unit"}
+        if at == "inputs.sends.fields." and is_unit_alone and isinstance(column := into.get(key), str):
             into[key] = {FieldSource.SHORT: column}
             origins[f"{name}.{FieldSource.SHORT}"] = origins.pop(name, origin)
         if isinstance(value, Mapping) and isinstance(into.get(key, {}), dict):
@@ -92,10 +103,6 @@ def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins:
             for inner in [inner for inner in origins if inner.startswith(f"{name}.")]:
                 del origins[inner]
             origins[name] = origin
-
-
-def _is_unit_alone(value: object) -> bool:
-    return isinstance(value, Mapping) and value.keys() == {"unit"}
 
 
 def origin_of(name: str, origins: Mapping[str, str]) -> str:
@@ -114,10 +121,13 @@ def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
     inputs = table.get("inputs")
     if isinstance(inputs, dict):
         for kind, value in inputs.items():
-            inputs[kind] = {"path": value} if isinstance(value, str | list) else value
+            inputs[kind] = value if isinstance(value, dict) else {"path": value}
     if isinstance(table.get("spark"), dict):
         table["spark"] = _spark_names(table["spark"])
-    return with_full_paths(table, base)
+    if isinstance(logs := table.get("client_logs"), dict):
+        table["client_logs"] = {from_home("client_logs", path): said for path, said in logs.items()}
+    make_paths_absolute(table, base)
+    return table
 
 
 def _spark_names(table: Mapping[str, Any], at: str = "spark.") -> dict[str, Any]:

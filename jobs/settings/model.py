@@ -12,7 +12,7 @@ import datetime as dt
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,8 +20,6 @@ from jobs.errors import SettingValueError
 from jobs.settings.consumer_groups import ClientLogSettings, GroupSettings, check_version
 from jobs.settings.inputs import Inputs, OneLinePer
 from jobs.uri import is_elsewhere
-
-ChosenBy = Literal["CLIENT", "CALLER"]
 
 _LONGEST_MS = 100 * 365 * 86_400_000  # this long after any log's last instant is still a valid instant
 _LONGEST_DAYS = 100 * 365
@@ -80,7 +78,7 @@ class ProducerSettings:
     client_version: str | None = None
     fault_latency_enabled: bool | None = None
     detector_enabled: bool | None = None
-    queue_chosen_by: ChosenBy | None = None
+    queue_chosen_by: Literal["CLIENT", "CALLER"] | None = None
     latency_max_ms: tuple[int, ...] | None = None
     not_available_ms: tuple[int, ...] | None = None
     one_line_per: OneLinePer | None = None
@@ -97,8 +95,13 @@ class ProducerSettings:
                     f"a ladder's floors and isolations are milliseconds of 0 or more; {value} is invalid, give at most"
                     f" {_LONGEST_MS} (100 years)"
                 )
-        fix = f"give the producer's sendMsgTimeout, at least 1 ms, at most {_LONGEST_MS}"
-        _check_range("send_timeout_ms", self.send_timeout_ms, 1, _LONGEST_MS, fix)
+        _check_range(
+            "send_timeout_ms",
+            self.send_timeout_ms,
+            1,
+            _LONGEST_MS,
+            f"give the producer's sendMsgTimeout, at least 1 ms, at most {_LONGEST_MS}",
+        )
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,16 @@ class Retention:
     versions_days: int = 7
 
     def __post_init__(self) -> None:
-        why = f"readers may still be at a version of the last 7 days: keep at least 7, at most {_LONGEST_DAYS}"
-        _check_range("retention.versions_days", self.versions_days, 7, _LONGEST_DAYS, why)
-        fix = f"keep at least 1 day, at most {_LONGEST_DAYS}"
-        _check_range("retention.sends_days", self.sends_days, 1, _LONGEST_DAYS, fix)
+        _check_range(
+            "retention.versions_days",
+            self.versions_days,
+            7,
+            _LONGEST_DAYS,
+            f"readers may still be at a version of the last 7 days: keep at least 7, at most {_LONGEST_DAYS}",
+        )
+        _check_range(
+            "retention.sends_days", self.sends_days, 1, _LONGEST_DAYS, f"keep at least 1 day, at most {_LONGEST_DAYS}"
+        )
 
 
 @dataclass(frozen=True)
@@ -140,8 +149,7 @@ class Export:
                 raise SettingValueError(f"export.{name} is {file}; name a file of this machine, and copy it there")
         if self.metrics and not self.metrics.endswith(".prom"):
             raise SettingValueError(f"export.metrics is {self.metrics}; node exporter reads *.prom: end its name so")
-        fix = f"export at least 1 day, at most {_LONGEST_DAYS}"
-        _check_range("export.days", self.days, 1, _LONGEST_DAYS, fix)
+        _check_range("export.days", self.days, 1, _LONGEST_DAYS, f"export at least 1 day, at most {_LONGEST_DAYS}")
 
 
 @dataclass(frozen=True)
@@ -221,7 +229,11 @@ class Settings:
         }
         for name, (least, most) in bounds.items():
             _check_range(name, getattr(self, name), least, most, f"give at least {least}, at most {most}")
-        check_owners(self.owners)
+        for group, owner in self.owners.items():
+            if not group.strip() or not owner.strip() or not f"{group}{owner}".isprintable():
+                raise SettingValueError(
+                    f"owners: {group!r} = {owner!r}; give a group or a glob, and its owner, both printable"
+                )
         if self.date:
             check_date("date", self.date)
 
@@ -249,19 +261,6 @@ class Settings:
             if not (kind == "sends" and flow == "ALLOCATION")
         }
         return hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def check_owners(owners: Mapping[str, str]) -> None:
-    """Refuse an unusable owner.
-
-    Raises:
-        SettingValueError: a name or glob, or an owner, that is empty or holds a control character.
-    """
-    for group, owner in owners.items():
-        if not group.strip() or not owner.strip() or not f"{group}{owner}".isprintable():
-            raise SettingValueError(
-                f"owners: {group!r} = {owner!r}; give a group or a glob, and its owner, both printable"
-            )
 
 
 def check_date(name: str, date: dt.date) -> None:

@@ -30,27 +30,20 @@ OUTPUT_KEYS = ("export.duckdb", "export.metrics")
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")
 
 
-def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The settings with absolute paths; keys of `[client_logs]` may stay relative and only have `~` expanded.
+def make_paths_absolute(table: dict[str, Any], base: Path, at: str = "") -> None:
+    """Make the paths absolute in a table of settings and those inside it; `at` is its own name.
 
     Raises:
         SettingValueError: an invalid path.
     """
-    for dotted in (*PATH_KEYS, *OUTPUT_KEYS):
-        *parents, last = dotted.split(".")
-        holder: Any = table
-        for parent in parents:
-            holder = holder.get(parent, {}) if isinstance(holder, dict) else {}
-        if not isinstance(holder, dict) or last not in holder:
-            continue
-        value = holder[last]
-        if isinstance(value, str):
-            holder[last] = full_path(dotted, value, base)
-        elif isinstance(value, list | tuple):
-            holder[last] = [full_path(dotted, path, base) if isinstance(path, str) else path for path in value]
-    if isinstance(logs := table.get("client_logs"), dict):
-        table["client_logs"] = {_from_home("client_logs", path): said for path, said in logs.items()}
-    return table
+    for key, value in table.items():
+        name = f"{at}{key}"
+        if isinstance(value, dict):
+            make_paths_absolute(value, base, f"{name}.")
+        elif name in (*PATH_KEYS, *OUTPUT_KEYS) and isinstance(value, str):
+            table[key] = full_path(name, value, base)
+        elif name in (*PATH_KEYS, *OUTPUT_KEYS) and isinstance(value, list | tuple):
+            table[key] = [full_path(name, path, base) if isinstance(path, str) else path for path in value]
 
 
 def full_path(name: str, path: str, base: Path) -> str:
@@ -68,7 +61,7 @@ def full_path(name: str, path: str, base: Path) -> str:
     >>> full_path("lake", "lake", Path("/site")), full_path("lake", "file:///a%20b/", Path("/site"))
     ('/site/lake', 'file:/a b')
     """
-    path = _from_home(name, path)
+    path = from_home(name, path)
     if not path and name.startswith("inputs."):
         raise SettingValueError(f"{name} is empty; give a file, a folder or a glob, or leave it out")
     if not path or is_elsewhere(path):
@@ -80,7 +73,12 @@ def full_path(name: str, path: str, base: Path) -> str:
     return str(whole.resolve() if ".." in whole.parts else whole.absolute())
 
 
-def _from_home(name: str, path: str) -> str:
+def from_home(name: str, path: str) -> str:
+    """The path with `~` expanded.
+
+    Raises:
+        SettingValueError: it holds a variable.
+    """
     if variable := _VARIABLE.search(path):
         raise SettingValueError(
             f"{name} is {path}; {variable[0]} is not expanded here: write its value, or ~ for your home"
