@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -60,19 +61,27 @@ def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Pr
         InputMissingError: there is no table.
         LakeBusyError: a run holds the lake.
     """
-    lake = MaintainedLake(spark, settings.lake)
-    if not apply:
-        return _measured(lake, settings, progress, applied=False)
-    with held(lake, settings, run, progress) as taken_from:
-        upkeep = _measured(lake, settings, progress, applied=True)
+    lake, days = MaintainedLake(spark, settings.lake), settings.retention.versions_days
+    with held(lake, settings, run, progress) if apply else nullcontext() as taken_from:
+        with progress.step("looking at the tables"):
+            tables = [table for table in TABLES if lake.holds(table)]
+            if not tables:
+                raise InputMissingError(
+                    f"lake {lake.root} holds no table; run faultline nightly first, or name another --lake"
+                )
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                states = list(pool.map(lambda table: _state(lake, table, days), tables))
+            upkeep = Upkeep(lake.root, apply, days, lake.size(lake.staging), states)
+        if not apply:
+            return upkeep
         metadata = commit_metadata(run, settings) | ({"lock": taken_from} if taken_from else {})
-        for table, state in zip(_tables(lake), upkeep.tables, strict=True):
+        for table, state in zip(tables, states, strict=True):
             if state.files_to_merge or state.files_to_delete:
                 with progress.step(f"maintaining {table.name}"):
                     for day in small_files(lake.files(table)):
                         lake.compact(table, day, SMALL_BYTES, metadata)
                     if state.files_to_delete:
-                        lake.vacuum(table, settings.retention.versions_days, dry_run=False)
+                        lake.vacuum(table, days, dry_run=False)
         lake.clear_staging(run.run_id)
     return upkeep
 
@@ -86,21 +95,6 @@ def small_files(files: Sequence[tuple[dt.date, int]]) -> dict[dt.date, int]:
     """
     small = Counter(day for day, size in files if size < SMALL_BYTES)
     return {day: count for day, count in sorted(small.items()) if count > 1}
-
-
-def _tables(lake: MaintainedLake) -> list[Table]:
-    tables = [table for table in TABLES if lake.holds(table)]
-    if not tables:
-        raise InputMissingError(f"lake {lake.root} holds no table; run faultline nightly first, or name another --lake")
-    return tables
-
-
-def _measured(lake: MaintainedLake, settings: Settings, progress: Progress, *, applied: bool) -> Upkeep:
-    with progress.step("looking at the tables"):
-        days = settings.retention.versions_days
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            states = list(pool.map(lambda table: _state(lake, table, days), _tables(lake)))
-        return Upkeep(lake.root, applied, days, lake.size(lake.staging), states)
 
 
 def _state(lake: MaintainedLake, table: Table, versions_days: int) -> TableFiles:

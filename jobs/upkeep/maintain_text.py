@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.text.terminal import grid, one_line
-from jobs.upkeep.maintain import TableFiles, Upkeep
+from jobs.upkeep.maintain import Upkeep
 
 
 def upkeep_text(found: Upkeep) -> str:
@@ -15,26 +15,26 @@ def upkeep_text(found: Upkeep) -> str:
     freed = sum(state.bytes_to_delete for state in found.tables) + found.leftover_bytes
     work = f"{merged} small files to merge, {deleted} files to delete, {_mb(found.leftover_bytes)} MB of leftovers"
     done = "done" if found.applied else "nothing done; --apply does it"
+    rows = [
+        [
+            state.table,
+            f"{state.files:,}",
+            _mb(state.size_bytes),
+            f"{state.days:,}",
+            f"{state.files_to_merge:,}",
+            f"{state.files_to_delete:,}",
+            _mb(state.bytes_to_delete),
+        ]
+        for state in found.tables
+    ]
     return "\n".join(
         [
             f"Lake {one_line(found.lake)}; files of versions older than {found.versions_days} days may go",
-            grid(header, [_row(state) for state in found.tables]),
+            grid(header, rows),
             "",
             f"{work}: {_mb(freed)} MB to free ({done})",
         ]
     )
-
-
-def _row(state: TableFiles) -> list[str]:
-    return [
-        state.table,
-        f"{state.files:,}",
-        _mb(state.size_bytes),
-        f"{state.days:,}",
-        f"{state.files_to_merge:,}",
-        f"{state.files_to_delete:,}",
-        _mb(state.bytes_to_delete),
-    ]
 
 
 def _mb(size_bytes: int) -> str:
