@@ -109,14 +109,13 @@ def run_days(options: DayOptions, settings: Settings, today: dt.date) -> tuple[t
     """
     first, last = options.span()
     if first and last:
-        for name, date in (("--date", options.date), ("--from", options.first), ("--to", options.last)):
-            if date:
-                check_date(name, date)
+        names = ["--date"] if options.date else ["--from", "--to"]
+        for name, date in zip(names, (first, last), strict=False):
+            check_date(name, date)
         span = (last - first).days + 1
         if span > _MOST:
             raise UsageError(f"{first} to {last} are {span:,} days; ask for {_MOST:,} at most in one run")
-        why = "--date" if options.date else "--from/--to"
-        return tuple(first + dt.timedelta(days=day) for day in range(span)), why
+        return tuple(first + dt.timedelta(days=day) for day in range(span)), "/".join(names)
     origins = settings.origins
     named = {origins.get(f"inputs.{kind}.path") for kind in ("sends", "consumers")}
     if settings.date and origins.get("date") in named:

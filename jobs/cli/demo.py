@@ -15,10 +15,8 @@ from jobs.cli.publish import COMMANDS
 from jobs.errors import UsageError
 from jobs.text.progress import Progress
 
-_DOES = "nightly on the samples that come with the program: some minutes, and a lake to ask"
 
-
-@click.command(cls=Command, does=_DOES)
+@click.command(cls=Command, does="nightly on the samples that come with the program: some minutes, and a lake to ask")
 @options.option(
     "--lake",
     type=FOLDER,

@@ -23,11 +23,14 @@ SUBJECTS = {
 }
 """Subject to what is written."""
 
-_DOES = "what is published as one file, for dashboards, SQL without Spark, or alerts"
 _PACKAGES = {"duckdb": ("deltalake", "duckdb"), "metrics": ("deltalake", "prometheus_client")}
 
 
-@click.command(cls=SubjectCommand, subjects=SUBJECTS, does=_DOES)
+@click.command(
+    cls=SubjectCommand,
+    subjects=SUBJECTS,
+    does="what is published as one file, for dashboards, SQL without Spark, or alerts",
+)
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
 @options.option("--out", type=FILE, required=True, metavar="FILE", help="the file; one of the same kind is replaced")
 @options.option(

@@ -72,9 +72,9 @@ def _text(answer: Answer, error: BaseException | None) -> str:
     if error is not None:
         code = getattr(error, "exit_code", None)
         why = f"{error}" if code else f"unexpected {type(error).__name__}, which its log explains"
-        ended = f"ended with exit code {code or 1}"
         lines.append(
-            f"faultline {run.command} of {span_text(run.days)}, {safe(answer.settings.cluster)}, {ended}: {why}"
+            f"faultline {run.command} of {span_text(run.days)}, {safe(answer.settings.cluster)}, ended with exit code"
+            f" {code or 1}: {why}"
         )
     if nights := answer.nights:
         more = f" ({counted(len(nights) - 1, 'more night')})" if nights[1:] else ""
@@ -102,14 +102,7 @@ def _post(url: str, body: bytes, pauses_s: tuple[float, ...]) -> None:
 def _within(url: str, body: bytes) -> str | None:
     """As `_try`, given up after the time-out: urllib's is for each read, and a server may send a byte now and then."""
     said: list[str | None] = []
-
-    def tries() -> None:
-        try:
-            said.append(_try(url, body))
-        except Exception as error:  # noqa: BLE001 - a thread would print it, with the address
-            said.append(f"unexpected {type(error).__name__}")
-
-    trying = threading.Thread(target=tries, daemon=True)
+    trying = threading.Thread(target=lambda: said.append(_try(url, body)), daemon=True)
     trying.start()
     trying.join(_TIMEOUT_S + 1)
     return said[0] if said else "timed out"
@@ -132,3 +125,5 @@ def _try(url: str, body: bytes) -> str | None:
         return f"no header takes the characters of {TOKEN}"
     except HTTPException as error:
         return f"it did not answer in HTTP ({type(error).__name__})"
+    except Exception as error:  # noqa: BLE001 - the thread would print it, with the address
+        return f"unexpected {type(error).__name__}"

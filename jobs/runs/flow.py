@@ -18,9 +18,6 @@ from jobs.tables.day import Day
 
 S = TypeVar("S", bound=Staged)
 
-Stage = Callable[[SparkSession, Settings, tuple[dt.date, dt.date], str], S]
-"""Session, settings, first and last day, folder → the input, staged below the folder."""
-
 
 @dataclass(frozen=True)
 class Opening:
@@ -49,7 +46,7 @@ class Flow(Generic[S]):
         published: the tables that `publish` writes.
         derived: the tables that `derive` gives.
         carried: those of them whose rows at 24:00 the next day starts from.
-        stage: reads the input.
+        stage: session, settings, first and last day, folder → the input, staged below the folder.
         derive: day, the state at 00:00 and the input → name of each derived table to its rows. The input is None when
             a later day is recomputed from the lake.
         needed: the inputs without whose lines a day is empty.
@@ -65,7 +62,7 @@ class Flow(Generic[S]):
     published: tuple[Table, ...]
     derived: tuple[Table, ...]
     carried: tuple[Table, ...]
-    stage: Stage[S]
+    stage: Callable[[SparkSession, Settings, tuple[dt.date, dt.date], str], S]
     derive: Callable[[RunContext, Day, Opening, S | None], Mapping[str, DataFrame]]
     needed: tuple[str, ...] = ()
     forgotten: tuple[Table, ...] = ()

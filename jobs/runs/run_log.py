@@ -9,14 +9,14 @@ from dataclasses import asdict
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from jobs.errors import FaultlineError
 from jobs.lake.explained import explained
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult, PublishedDay, Run
+from jobs.runs.run import DayResult, PublishedDay
 from jobs.sources.staged import Counts
 from jobs.spark.environment import code_version
 from jobs.spark.failures import failure, root_cause
@@ -29,11 +29,6 @@ FAULT_LATENCY, ALLOCATION, VERIFY = "FAULT_LATENCY", "ALLOCATION", "VERIFY"
 _CASCADE = "cascade"
 
 
-def events(lake: Lake) -> DataFrame:
-    """The run log with `event_order`, by which the latest event is the greatest."""
-    return lake.read(RUN_LOG).withColumn("event_order", F.struct("event_seq", "logged_at", "run_id"))
-
-
 def known_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
     """`logged_days`, read once: in a lake that is held no other run publishes a day."""
     if flow not in context.published:
@@ -43,7 +38,8 @@ def known_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
 
 def logged_days(lake: Lake, flow: str) -> dict[Day, PublishedDay]:
     """The published days of the flow, in every cluster."""
-    log = events(lake).where(F.col("flow") == flow)
+    log = lake.read(RUN_LOG).where(F.col("flow") == flow)
+    event_order = F.struct("event_seq", "logged_at", "run_id")  # the latest event is the greatest
     what = F.struct(
         "started_from",
         "opening_state",
@@ -51,9 +47,9 @@ def logged_days(lake: Lake, flow: str) -> dict[Day, PublishedDay]:
         F.col("input_settings_hash").alias("input_settings"),
         "closing_state",
     )
-    succeeded = F.when(F.col("status") == "SUCCEEDED", F.col("event_order"))
+    succeeded = F.when(F.col("status") == "SUCCEEDED", event_order)
     counted = F.when(F.col("rows_published").isNotNull(), succeeded)  # a recompute reads no line
-    cascaded = F.when(F.col("command") == _CASCADE, F.col("event_order"))
+    cascaded = F.when(F.col("command") == _CASCADE, event_order)
     latest = (
         log.groupBy("event_date", "cluster")
         .agg(
@@ -112,7 +108,9 @@ def log_run(
         else None,
         "message": redacted(message, secrets_of({**os.environ, **settings.spark})) if message else None,
     }
-    own = _command(run, done)
+    own = run.command
+    if done and done.counts is None:  # its lines are the lake's own
+        own = _CASCADE if done.cascaded else "recompute"
     rows = [
         values | {"command": _CASCADE if day == cascading else own, "event_date": day.date, "cluster": day.cluster}
         for day in dict.fromkeys(days)
@@ -122,13 +120,6 @@ def log_run(
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
     if done and flow in context.published:
         context.published[flow][done.day] = done.made
-
-
-def _command(run: Run, done: DayResult | None) -> str:
-    """What made the day: the run's command, unless the day was recomputed from the lake's own lines."""
-    if done is None or done.counts is not None:
-        return run.command
-    return _CASCADE if done.cascaded else "recompute"
 
 
 def _next_seq(lake: Lake) -> int:

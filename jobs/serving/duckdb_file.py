@@ -26,7 +26,6 @@ from jobs.text.terminal import counted
 
 _HOW: dict[str, Any] = {"storage_compatibility_version": "v1.0.0", "memory_limit": "1GB"}
 """The format is an old one, so that DuckDB before 2.0 reads the file, too; its functions need 1.3."""
-_LEFT_FOR_GOOD_S = 86_400
 
 
 def export_duckdb(
@@ -112,7 +111,7 @@ def _check_replaceable(file: Path) -> None:
 def _clear(file: Path, now_s: float) -> None:
     """Delete what exports that were killed a day ago or earlier have left beside the file."""
     for left in file.parent.glob(f".{glob.escape(file.name)}-*"):
-        if now_s - left.stat().st_mtime > _LEFT_FOR_GOOD_S:
+        if now_s - left.stat().st_mtime > 86_400:
             shutil.rmtree(left, ignore_errors=True)
 
 

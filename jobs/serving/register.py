@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from jobs.errors import LakeError
 from jobs.lake.tables_io import Lake
 from jobs.serving.database import DATABASE, checked_database
-from jobs.serving.views import VIEWS, View, read_view
+from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES, Table
 from jobs.tables.table import sql_text
 
@@ -59,12 +59,11 @@ def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Regis
     tables = [table for table in TABLES if table.name not in lacking]
     for table in tables:
         _point_to(spark, database, table.name, lake.path(table))
-    views = tuple(_views(spark, database, tables, lacking))
     return Registered(
         database=database,
         is_kept=spark.conf.get("spark.sql.catalogImplementation") != "in-memory",
         tables=tuple(table.name for table in tables),
-        views=views,
+        views=tuple(_views(spark, database, tables, lacking)),
         lacking=lacking,
     )
 
@@ -116,17 +115,12 @@ def _views(spark: SparkSession, database: str, tables: list[Table], lacking: dic
             if missing:
                 lacking[view.name] = f"rests on {', '.join(missing)}"
                 continue
+            columns = ", ".join(f"{name} COMMENT {sql_text(comment)}" for name, comment in view.columns.items())
+            head = f"{database}.{view.name} ({columns}) COMMENT {sql_text(view.question)}"
             try:
-                spark.sql(_create_view(database, view))
+                spark.sql(f"CREATE OR REPLACE VIEW {head} AS\n{view.select}")
                 yield view.name
             except AnalysisException as error:
                 raise LakeError(f"view {view.name} cannot be made in database {database}: {error}") from error
     finally:
         spark.catalog.setCurrentDatabase(before)
-
-
-def _create_view(database: str, view: View) -> str:
-    columns = ", ".join(f"{name} COMMENT {sql_text(comment)}" for name, comment in view.columns.items())
-    return (
-        f"CREATE OR REPLACE VIEW {database}.{view.name} ({columns}) COMMENT {sql_text(view.question)} AS\n{view.select}"
-    )

@@ -124,9 +124,9 @@ def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
             inputs[kind] = value if isinstance(value, dict) else {"path": value}
     if isinstance(table.get("spark"), dict):
         table["spark"] = _spark_names(table["spark"])
+    make_paths_absolute(table, base)
     if isinstance(logs := table.get("client_logs"), dict):
         table["client_logs"] = {from_home("client_logs", path): said for path, said in logs.items()}
-    make_paths_absolute(table, base)
     return table
 
 

@@ -23,7 +23,6 @@ from jobs.uri import is_elsewhere
 
 _LONGEST_MS = 100 * 365 * 86_400_000  # this long after any log's last instant is still a valid instant
 _LONGEST_DAYS = 100 * 365
-_LONGEST_LINE = 2**31 - 1  # the largest array of bytes in Java
 _WITHOUT_ROWS = (
     "lake",
     "date",
@@ -220,7 +219,7 @@ class Settings:
         for name in ("max_bad_fraction", "event_slow_share"):
             _check_range(name, getattr(self, name), 0, 1, "it is a share between 0 and 1")
         bounds = {
-            "max_line_bytes": (1, _LONGEST_LINE),
+            "max_line_bytes": (1, 2**31 - 1),  # the largest array of bytes in Java
             "max_staleness_ms": (1, _LONGEST_MS),
             "slow_ms": (1, _LONGEST_MS),
             "event_gap_ms": (1, 86_400_000),

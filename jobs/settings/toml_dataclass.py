@@ -33,8 +33,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
     if not isinstance(table, Mapping):
         raise SettingsError(f"setting {at.rstrip('.')!r} is {_describe(table, at)}; it must be a table")
     hints = typing.get_type_hints(kind)
-    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
-    known = [field.name for field in fields if field.init and not field.metadata.get("hidden")]
+    known = [field.name for field in dataclasses.fields(kind) if not field.metadata.get("hidden")]  # type: ignore[arg-type]
     for key in table:
         if key not in known:
             raise SettingsError(f"unknown setting {f'{at}{key}'!r}; {near_names(key, sorted(known))}")
