@@ -20,7 +20,6 @@ from jobs.text.nearest import did_you_mean
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MS = dt.timedelta(milliseconds=1)
 _END_OF_DAY = re.compile(r"24:00(:00(\.0{1,6})?)?Z?")
-_MOST_DIGITS = 9
 
 Value = TypeVar("Value")
 
@@ -104,7 +103,7 @@ def _count(text: str) -> int:
     Raises:
         ValueError: it is not.
     """
-    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+    if not text.isdecimal() or len(text) > 9:
         raise ValueError(text)
     return int(text)
 

@@ -44,5 +44,4 @@ def report(
         published = replace(published, producer_group=producer_group)
     if days.times:
         published = replace(published, window=Window(*days.window(published.days)))
-    file = None if output is None else Path(output)
-    print(write_report(published, file, settings.owners, *client_rules(settings)))
+    print(write_report(published, None if output is None else Path(output), settings.owners, *client_rules(settings)))

@@ -53,7 +53,6 @@ FLAGS = {
 }
 """Flags, and the rows that they select."""
 
-_HAVE_QUEUES = ("owners", "group-findings", "sends")
 _ROWS = "which rows; a name has to be equal"
 _MOST = 100
 
@@ -92,9 +91,9 @@ def show(
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other; give one of them")
     settings = settings_to_read(call, "show", ["deltalake"], lake)
+    given = {name: value for name, value in named.items() if value not in {None, False}}
     if subject == NIGHT:
-        narrowed = any(value not in {None, False} for value in named.values())
-        if as_csv or days.times or queue or limit != _MOST or narrowed:
+        if as_csv or days.times or queue or limit != _MOST or given:
             raise UsageError("show night takes days, lake and --json alone; leave the others out")
         print(_night(settings, days, as_json=as_json))
         return
@@ -102,7 +101,7 @@ def show(
     from jobs.answers.questions import QUESTIONS
     from jobs.answers.show import Narrowed, ask
 
-    equal = _equal(subject, QUESTIONS[subject].narrowed_by, named, queue)
+    equal = _equal(subject, QUESTIONS[subject].narrowed_by, given, queue)
     published = opened(settings, days)
     narrowed_to = Narrowed(equal, limit=limit, **days.instants(published.days))
     answer = ask(published, subject, narrowed_to, settings.owners)
@@ -113,27 +112,25 @@ def show(
 
 
 def _equal(
-    subject: str, narrowed_by: Mapping[str, str], named: Mapping[str, str | bool | None], queue: Queue | None
+    subject: str, narrowed_by: Mapping[str, str], given: Mapping[str, str | bool | None], queue: Queue | None
 ) -> dict[str, object]:
     """Column to the value that it must equal.
 
     Args:
         subject: one of `SUBJECTS`.
         narrowed_by: the options it takes, to their columns.
-        named: values of the options of `NAMES` and `FLAGS`.
+        given: values of the options of `NAMES` and `FLAGS` that were used.
         queue: value of `--queue`.
 
     Raises:
         UsageError: an option that the subject does not take.
     """
-    given = {name: value for name, value in named.items() if value not in {None, False}}
     for name in given:
         if name not in narrowed_by:
-            takes = ", ".join(f"--{option}" for option in narrowed_by)
-            raise UsageError(f"--{name} does not narrow {subject}; use {takes}")
+            raise UsageError(f"--{name} does not narrow {subject}; use --{', --'.join(narrowed_by)}")
     equal: dict[str, object] = {narrowed_by[name]: value for name, value in given.items()}
     if queue is not None:
-        if subject not in _HAVE_QUEUES:
+        if subject not in {"owners", "group-findings", "sends"}:
             raise UsageError(f"--queue does not narrow {subject}; leave it out")
         equal |= {} if queue.broker_name is None else {"broker_name": queue.broker_name}
         equal["queue_id"] = queue.queue_id

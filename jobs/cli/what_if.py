@@ -91,9 +91,11 @@ def what_if(
     if picture is not None:
         check_picture(Path(picture))
     requested = requested_policies(released_profiles(), names=policies, ladders=ladders, sweeps=sweeps)
-    where = one_line(redacted(settings.lake))
-    what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
-    print(f"faultline what-if: {what}", file=sys.stderr)
+    print(
+        f"faultline what-if: {span_text(dates)} ({why}), {len(requested.names)} policies, lake"
+        f" {one_line(redacted(settings.lake))}",
+        file=sys.stderr,
+    )
     run = call.run("what-if", dates, break_lock=break_lock, wait_minutes=wait_minutes)
     progress = Progress()
     with running(settings, progress, verbose=verbose) as spark:

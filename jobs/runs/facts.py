@@ -12,7 +12,6 @@ from jobs.settings.model import Settings
 from jobs.text.terminal import one_line, safe
 
 _LOGGED_AS = {"fault-latency": FAULT_LATENCY, "allocation": ALLOCATION}
-_MOST_DAYS = 5
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,7 @@ def _notes(facts: Facts) -> list[str]:
         how = f"`{again}` recomputes them from the lake's sends" if can_recompute else "run them again with their input"
         notes.append(f"made with other settings, or by another release: {_days(others)}; {how}")
     notes += [
-        f"{count:,} lines of {day}: publish them with --date {day}"
-        for day, count in [*facts.other_days.items()][:_MOST_DAYS]
+        f"{count:,} lines of {day}: publish them with --date {day}" for day, count in [*facts.other_days.items()][:5]
     ]
     if hidden := facts.hidden_files:
         notes.append(f"{len(hidden)} hidden or half-copied files were not read: {safe(hidden[0])} …")

@@ -9,8 +9,6 @@ from jobs.errors import UsageError
 DATABASE = "faultline"
 """Its name, unless another is given."""
 
-_NAME = re.compile(r"[A-Za-z0-9_]{1,128}")
-
 
 def checked_database(name: str) -> str:
     """The name, if it can be a database's.
@@ -18,6 +16,6 @@ def checked_database(name: str) -> str:
     Raises:
         UsageError: it has other characters than letters, digits and underscores.
     """
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(r"[A-Za-z0-9_]{1,128}", name):
         raise UsageError(f"database {name!r} is not a name; use letters, digits and _")
     return name

@@ -20,8 +20,6 @@ VIEWS = (
     "whole_isolations",
 )
 
-_COLUMN = re.compile(r"-- ([a-z0-9_]+): (.+)")
-
 
 @dataclass(frozen=True)
 class View:
@@ -50,7 +48,7 @@ def read_view(name: str) -> View:
     return View(
         name=name,
         question=head[0].removeprefix("-- "),
-        columns={found[1]: found[2] for line in head if (found := _COLUMN.fullmatch(line))},
+        columns={found[1]: found[2] for line in head if (found := re.fullmatch(r"-- ([a-z0-9_]+): (.+)", line))},
         select=select,
         tables=tuple(table for table in TABLES if table.name in named),
     )

@@ -36,22 +36,20 @@ _WITHOUT_ROWS = (
     "origins",
 )
 """Settings that no row depends on."""
-_OF_PRODUCERS = (
-    "event_gap_ms",
-    "event_slow_producers",
-    "event_slow_share",
-    "avoided_too_long_ms",
-    "slow_ms",
-    "producers",
-)
 _OF_GROUPS = ("max_staleness_ms", "groups")
 _UNREAD_BY = {
     "FAULT_LATENCY": (*_OF_GROUPS, "client_logs"),
-    "ALLOCATION": _OF_PRODUCERS,
+    "ALLOCATION": (
+        "event_gap_ms",
+        "event_slow_producers",
+        "event_slow_share",
+        "avoided_too_long_ms",
+        "slow_ms",
+        "producers",
+    ),
     "VERIFY": _OF_GROUPS,
 }
 """Flow to the settings that it does not read; all flows but the second read sends."""
-_OF_READING = ("cluster", "inputs", "max_line_bytes")
 _FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # times outside are quarantined as `time_out_of_range`
 
 
@@ -248,7 +246,7 @@ class Settings:
 
     def input_hash(self, flow: str) -> str:
         """Hash of the settings by which the flow reads lines, for the run log; recomputing keeps it."""
-        return self._hash_of(_OF_READING, flow)
+        return self._hash_of(("cluster", "inputs", "max_line_bytes"), flow)
 
     def _hash_of(self, names: Iterable[str], flow: str | None) -> str:
         """Hash of the settings of those names, without the paths of the input."""
