@@ -118,8 +118,7 @@ def origin_of(name: str, origins: Mapping[str, str]) -> str:
 
 def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
     """The table with short forms expanded, Spark's full names and absolute paths."""
-    inputs = table.get("inputs")
-    if isinstance(inputs, dict):
+    if isinstance(inputs := table.get("inputs"), dict):
         for kind, value in inputs.items():
             inputs[kind] = value if isinstance(value, dict) else {"path": value}
     if isinstance(table.get("spark"), dict):
