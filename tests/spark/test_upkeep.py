@@ -17,8 +17,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-import jobs.upkeep.maintain
 from jobs.errors import InputMissingError, LakeBusyError
+from jobs.lake.maintenance import MaintainedLake
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
 from jobs.settings.load import load_settings
@@ -230,7 +230,7 @@ def test_maintenance_and_runs_exclude_each_other(
             untidy.run(D1)
         raise InterruptedError
 
-    monkeypatch.setattr(jobs.upkeep.maintain, "_measured", meanwhile)
+    monkeypatch.setattr(MaintainedLake, "holds", meanwhile)
     with pytest.raises(InterruptedError):
         _maintained(spark, untidy, apply=True)
 
