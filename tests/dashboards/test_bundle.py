@@ -78,6 +78,13 @@ def test_sql_that_only_duckdb_reads_is_noticed() -> None:
     assert _is_shared("SELECT sum(a) / 6e4, max_by(a, b) FROM t", "trino")
 
 
+def test_no_metric_or_column_is_named_as_a_value() -> None:
+    """Superset shows a value that equals such a name under the name's label."""
+    for dataset in DEFINITION.datasets.values():
+        values = set(re.findall(r"'([^']*)'", " ".join([dataset.sql, *dataset.columns.values()])))
+        assert not values & {*dataset.metrics, *dataset.types}, dataset.name
+
+
 def test_ids_are_unique_and_every_reference_has_one() -> None:
     ids = [content["uuid"] for path, content in BUNDLE.items() if path != "metadata.yaml"]
     assert len(ids) == len(set(ids))
