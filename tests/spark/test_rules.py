@@ -87,20 +87,6 @@ def test_ladder(spark: SparkSession, ladder: Ladder, rows: list[tuple[int | None
     assert plain == [row for row in rows if row[0] is not None]
 
 
-@pytest.mark.parametrize(
-    ("floors", "isolations", "sentence"),
-    [
-        ((-1,), (0,), "has a negative value; give milliseconds of 0 or more"),
-        ((1,), (-5,), "has a negative value; give milliseconds of 0 or more"),
-    ],
-)
-def test_a_ladder_that_no_client_could_hold_is_refused(
-    floors: tuple[int, ...], isolations: tuple[int, ...], sentence: str
-) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        Ladder(floors, isolations)
-
-
 def test_longest_isolation_of_a_ladder() -> None:
     assert (OLD.longest_ms, Ladder((1, 2), (9, 3)).longest_ms, Ladder((), ()).longest_ms) == (600_000, 9, 0)
     assert Ladder((1,), (9, 600)).longest_ms == 9
