@@ -19,8 +19,6 @@ from bench.sends import Size, kept_sends, write_settings
 from jobs.spark.environment import spark_jars_folder
 
 _EXECUTORS = (1, 2, 4)
-_DAYS_OF = (10**8, 10**9, 10**10)
-_CORES = (8, 32, 128)
 _ONCE = ("starting Spark", "opening the lake", "reading the answers")
 
 
@@ -61,7 +59,7 @@ def main() -> None:
             folder = kept_sends(Size(sends), options.keep_sends or Path(scratch, "sends"))
             nights.append(measure_night(executors, sends, folder, Path(scratch)))
             print(f"{executors} executors, {sends:,} sends: {nights[-1].program.seconds:.0f} s", flush=True)
-    print(f"\n{_measured(nights)}\n\n{_extrapolated(nights[0], nights[-1])}\n\nload average at the end: {load()}")
+    print(f"\n{_measured(nights)}\n\nload average at the end: {load()}")
 
 
 def measure_night(executors: int, sends: int, folder: Path, scratch: Path) -> Night:
@@ -127,15 +125,6 @@ def _measured(nights: Sequence[Night]) -> str:
         for night in nights
     ]  # fmt: skip
     return table(head, rows)
-
-
-def _extrapolated(smallest: Night, largest: Night) -> str:
-    """Minutes of larger days: what each further send costs in CPU time of all processes, divided among the cores."""
-    more = largest.program.cpu_seconds - smallest.program.cpu_seconds
-    seconds = more / (largest.sends - smallest.sends)
-    head = ("a day of, extrapolated", *(f"{cores} cores, minutes" for cores in _CORES))
-    rows = [(f"{sends:,}", *(f"{seconds * sends / cores / 60:,.0f}" for cores in _CORES)) for sends in _DAYS_OF]
-    return f"Each further million of sends takes {seconds * 1e6:.0f} CPU s.\n\n{table(head, rows)}"
 
 
 def _parser() -> argparse.ArgumentParser:
