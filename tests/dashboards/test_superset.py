@@ -75,11 +75,15 @@ def _open(page: Page, superset: Superset, slug: str) -> Answers:
 
 def _choose(page: Page, name: str, value: str = "") -> str:
     """Another value of a filter, applied with what that changes in the filters after it."""
-    page.locator(f"input#NATIVE_FILTER-{name}").fill(value)
+    field = page.locator(f"input#NATIVE_FILTER-{name}")
+    field.click(force=True)  # where several may be chosen, the field is read-only until its list is open
+    if value:
+        field.fill(value)
     title = f"[title='{value}']" if value else ":not(.ant-select-item-option-selected)"
     option = page.locator(f".ant-select-item-option{title}").first
     value = option.get_attribute("title") or ""
     option.click()
+    page.keyboard.press("Escape")
     page.wait_for_timeout(3_000)
     page.locator("[data-test=filter-bar__apply-button]").click()
     return value
