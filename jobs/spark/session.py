@@ -149,6 +149,9 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
         os.environ.setdefault("PYSPARK_PYTHON", spark_settings.get("spark.pyspark.python", sys.executable))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # otherwise Spark's web page listens on all interfaces
         local = {**ONE_MACHINE, "spark.jars": jars}
+        if spark_settings.get("spark.sql.catalogImplementation") != "hive":
+            # Nothing is kept there; without this, Spark leaves an empty folder where it was started.
+            local["spark.sql.warehouse.dir"] = tempfile.gettempdir()
         settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
     defer_signals()
     if not verbose:

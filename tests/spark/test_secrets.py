@@ -63,6 +63,7 @@ def test_it_failed_at_its_input_and_says_so_without_them(failed: tuple[Path, str
     assert CANARY not in said
     statuses = [row["status"] for row in published_rows(folder / "lake" / "run_log", ["status"], {})]
     assert statuses == ["FAILED"]  # nothing was published, so nothing was begun
+    assert {path.name for path in folder.iterdir()} == {"events", "lake", "said", "site.toml"}
 
 
 def test_neither_run_log_nor_commits_nor_event_log_hold_one(failed: tuple[Path, str, list[str]]) -> None:
