@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -151,7 +152,7 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
         local = {**ONE_MACHINE, "spark.jars": jars}
         if spark_settings.get("spark.sql.catalogImplementation") != "hive":
             # Nothing is kept there; without this, Spark leaves an empty folder where it was started.
-            local["spark.sql.warehouse.dir"] = tempfile.gettempdir()
+            local["spark.sql.warehouse.dir"] = Path(tempfile.gettempdir()).as_uri()
         settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
     defer_signals()
     if not verbose:
