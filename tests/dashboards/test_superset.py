@@ -80,7 +80,7 @@ def _choose(page: Page, name: str, value: str = "") -> str:
     if value:
         field.fill(value)
     title = f"[title='{value}']" if value else ":not(.ant-select-item-option-selected)"
-    option = page.locator(f".ant-select-item-option{title}").first
+    option = page.locator(f".ant-select-item-option{title}:visible").first
     value = option.get_attribute("title") or ""
     option.click()
     page.keyboard.press("Escape")
