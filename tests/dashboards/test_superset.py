@@ -79,7 +79,7 @@ def _choose(page: Page, name: str, value: str = "") -> str:
     field.click(force=True)  # where several may be chosen, the field is read-only until its list is open
     if value:
         field.fill(value)
-    title = f"[title='{value}']" if value else ":not(.ant-select-item-option-selected)"
+    title = f"[title='{value}']" if value else ":not(.ant-select-item-option-selected):not([title='<NULL>'])"
     option = page.locator(f".ant-select-item-option{title}:visible").first
     value = option.get_attribute("title") or ""
     option.click()
