@@ -6,14 +6,13 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Response
 
-from dashboards.superset.build import read_definition
+from dashboards.superset.build import Dashboard, Filter, read_definition
 from jobs.serving.duckdb_file import export_duckdb
 from tests.given.drawn_nights import CLUSTERS, DAYS
 from tests.given.lakes import LiteralLake
@@ -49,6 +48,10 @@ class Answers:
                 return
         pytest.fail(f"not within two minutes: {what}; answered are {sorted(self.by_chart)}")
 
+    def until_narrowed(self, by: str, charts: int) -> None:
+        """Wait until so many charts have the condition in their SQL."""
+        self.until(lambda: sum(by in query for query in self.queries.values()) == charts, f"{charts} charts {by}")
+
     @property
     def queries(self) -> dict[int, str]:
         """Chart to its SQL."""
@@ -62,15 +65,19 @@ class Answers:
 def _open(page: Page, superset: Superset, slug: str) -> Answers:
     """A dashboard at its newest day, all charts answered."""
     answers, dashboard = Answers(page), BY_SLUG[slug]
-    of_a_day = sum(
-        "Day" not in chart.ignores and "day" in DEFINITION.datasets[chart.of].types for chart in dashboard.charts
-    )
+    (day,) = (each for each in dashboard.filters if each.column == "day")
     page.goto(f"{superset.url}/superset/dashboard/{slug}/")
     answers.until(lambda: len(answers.by_chart) == len(dashboard.charts), f"{len(dashboard.charts)} charts")
-    answers.until(
-        lambda: sum(NEWEST in query for query in answers.queries.values()) == of_a_day, f"{of_a_day} of {NEWEST}"
-    )
+    answers.until_narrowed(NEWEST, _narrowed_by(day, dashboard))
     return answers
+
+
+def _narrowed_by(each: Filter, dashboard: Dashboard) -> int:
+    """How many charts have the filter's column and do not ignore it."""
+    return sum(
+        each.name not in chart.ignores and each.column in DEFINITION.datasets[chart.of].types
+        for chart in dashboard.charts
+    )
 
 
 def _choose(page: Page, name: str, value: str = "") -> str:
@@ -143,16 +150,9 @@ def test_each_filter_narrows_its_charts(page: Page, superset: Superset, slug: st
         if each.column in ("cluster", "day"):
             continue
         chosen = f"{each.column} IN ('{_choose(page, each.name.lower().replace(' ', '-'))}')"
-        narrowed = sum(
-            each.name not in chart.ignores and each.column in DEFINITION.datasets[chart.of].types
-            for chart in dashboard.charts
-        )
+        narrowed = _narrowed_by(each, dashboard)
         assert narrowed
-        answers.until(partial(_are, answers, chosen, narrowed), f"{narrowed} charts with {chosen}")
-
-
-def _are(answers: Answers, chosen: str, narrowed: int) -> bool:
-    return sum(chosen in query for query in answers.queries.values()) == narrowed
+        answers.until_narrowed(chosen, narrowed)
 
 
 def test_the_file_of_the_next_night_is_shown_without_a_restart(page: Page, superset: Superset) -> None:
