@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,8 +60,12 @@ def _checked(name: str, look: Callable[[], str], *, refused: bool | None = False
     try:
         return Check(name, is_ok=True, found=look())
     except FaultlineError as error:
-        found, _, fix = str(error).partition("; ")
-        return Check(name, is_ok=refused, found=found, fix=fix)
+        return _refused(name, error, is_ok=refused)
+
+
+def _refused(name: str, error: FaultlineError, *, is_ok: bool | None) -> Check:
+    found, _, fix = str(error).partition("; ")
+    return Check(name, is_ok=is_ok, found=found, fix=fix)
 
 
 def _disk(folder: Path) -> str:
@@ -94,11 +98,12 @@ def _tables(settings: Settings, *, is_elsewhere: bool) -> Iterator[Check]:
 
     options = storage_options(settings.lake, settings.spark)
     if is_elsewhere:
-        states = {True: "holds a run log", False: "would be made by the first run"}
-        lake = _checked("lake", lambda: f"{settings.lake} {states[is_lake(settings.lake, options)]}", refused=None)
-        yield replace(lake, is_ok=False) if "NoSuchBucket" in lake.found else lake
-        if not lake.is_ok:
+        try:
+            state = "holds a run log" if is_lake(settings.lake, options) else "would be made by the first run"
+        except LakeError as error:
+            yield _refused("lake", error, is_ok=False if "NoSuchBucket" in str(error) else None)
             return
+        yield Check("lake", is_ok=True, found=f"{settings.lake} {state}")
         yield _checked("lock", lambda: _lock(holder_of(lock_on_store(settings.lake, options))), refused=None)
 
     def look(table: Table) -> str:

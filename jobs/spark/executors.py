@@ -42,6 +42,9 @@ def check_executors(spark: SparkSession) -> None:
     Raises:
         PlatformError: the first executor whose Python cannot run, has another minor version, or lacks a package.
     """
+    context = spark.sparkContext
+    if _is_one_machine(spark):
+        return
     fits = tomllib.loads(files("conf").joinpath("jars.toml").read_text(encoding="utf-8"))
     major, minor = sys.version_info[:2]
     needed = {"Python": {"from": f"{major}.{minor}", "below": f"{major}.{minor + 1}"}}
@@ -51,7 +54,7 @@ def check_executors(spark: SparkSession) -> None:
         f"executors need {wanted}: set PYSPARK_PYTHON to one that each has, or run `make executor-env` and give"
         " spark-submit what it prints"
     )
-    context, asked = spark.sparkContext, 0
+    asked = 0
     while asked < (cores := _cores(context)):  # executors register one by one
         asked = cores
         for on, path, found in _answers(context, cores, fix, _QUESTION, *fits["executors"]["packages"]):
@@ -80,6 +83,8 @@ def check_seen(spark: SparkSession, lake: str, file: str) -> None:
         PlatformError: one cannot run the question.
     """
     context = spark.sparkContext
+    if _is_one_machine(spark):
+        return
     for on, is_seen in _answers(context, _cores(context), "run it again", _SEES, file):
         if not is_seen:
             raise LakeError(
@@ -89,12 +94,7 @@ def check_seen(spark: SparkSession, lake: str, file: str) -> None:
 
 
 def _cores(context: SparkContext) -> int:
-    """Cores of executors that are there, at least one; 0 on one machine.
-
-    `spark.default.parallelism`, where a site sets it, is another number.
-    """
-    if str(context.master).partition("[")[0] == "local":
-        return 0
+    """Cores that are there, at least one; `spark.default.parallelism`, where a site sets it, is another number."""
     conf = context.getConf()
     if conf.get("spark.default.parallelism") is None:
         return context.defaultParallelism
@@ -107,15 +107,13 @@ def _answers(context: SparkContext, cores: int, fix: str, question: str, *words:
 
     Args:
         context: the cluster's.
-        cores: number of them; without any nobody is asked.
+        cores: number of them.
         fix: for an executor that cannot run it.
         question: a program in Python, and `words` are its arguments.
 
     Raises:
         PlatformError: an executor cannot run it.
     """
-    if not cores:
-        return []
     try:
         asked = context._jsc.parallelize([], cores).pipe([context.pythonExec, "-c", question, *words])
         return [json.loads(answer) for answer in asked.collect()]
@@ -124,6 +122,10 @@ def _answers(context: SparkContext, cores: int, fix: str, question: str, *words:
         raise PlatformError(
             f"executor {host[1] if host else '?'} cannot run {context.pythonExec} ({root_cause(error)}); {fix}"
         ) from error
+
+
+def _is_one_machine(spark: SparkSession) -> bool:
+    return str(spark.sparkContext.master).partition("[")[0] == "local"
 
 
 def misfits(found: Mapping[str, tuple[str, str]], needed: Mapping[str, Mapping[str, str]]) -> list[str]:
