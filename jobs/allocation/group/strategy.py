@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from jobs.allocation.group.client_kind import NO_STRATEGY, not_computable
 from jobs.allocation.group.known import OwnerBefore
@@ -150,8 +150,8 @@ def _how(
         return ClientStrategy(strategy, source)
     if name not in OF_BROKERS:
         return ClientStrategy(Strategy(f"{BY_BROKER}{name}"), source)
-    if configured.pop_share_queue_num is not None and configured.request_mode == "POP":
-        popped = Strategy(f"{POP}{name}", pop_share_queue_num=configured.pop_share_queue_num)
+    if configured.request_mode == "POP":  # the settings then have the number
+        popped = Strategy(f"{POP}{name}", pop_share_queue_num=cast("int", configured.pop_share_queue_num))
         return ClientStrategy(popped, source)
     return ClientStrategy(strategy, source, None if configured.request_mode else GroupCause.REQUEST_MODE_UNKNOWN)
 
