@@ -40,7 +40,8 @@ def moved_queues(published: Published, group: str, rebalances: Iterable[Mapping[
     stretches: dict[_Stretch, dict[Queue, set[str]]] = {}
     for *of, broker_name, queue_id, client_id in zip(*(rows[name].to_pylist() for name in _COLUMNS), strict=True):
         owners = stretches.setdefault(tuple(of), {}).setdefault((broker_name, queue_id), set())
-        owners.update({client_id} - {None})
+        if client_id is not None:
+            owners.add(client_id)
     of_topic = grouped(stretches.items(), lambda stretch: stretch[0][0])
     return [_moves(change, of_topic.get(change["topic"], [])) for change in rebalances]
 

@@ -16,11 +16,8 @@ _NUMBER = column("version_number", INT, "the version as a number that orders (4.
 _PROFILE = column("profile", TEXT, "released rules of that version; null = none are known")
 _POLICY = column("policy", TEXT, "the profile, or profile and own ladder of the producer; null = none")
 _NOT_REPLAYED = column("not_replayed", TEXT, "why its fault items are not replayed; null = they are")
-
 _ASSUMED = required("switch_assumed", FLAG, "neither log nor settings have the switch: taken as off")
-
 _BY_CALLER = required("by_caller", FLAG, "a selector or the caller chose the queue")
-
 _RULES = (
     _VERSION,
     _NUMBER,

@@ -30,7 +30,6 @@ def verify_text(summary: VerifySummary) -> str:
 
 
 def _head(summary: VerifySummary) -> str:
-
     share = f" ({_share(summary.matched, summary.written)})" if summary.written else ""
     return (
         f"{summary.span}  cluster {', '.join(map(safe, summary.clusters))}:"

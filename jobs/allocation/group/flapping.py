@@ -12,8 +12,6 @@ REBALANCE_MS = 21_000  # clients rebalance every 20 s; one more second to do it
 _FLAPS = 3  # returns of one member within ten minutes
 _FLAPPING_MS = 600_000
 _AWAY_MS = 120_000
-
-
 Flap = tuple[str, int, int]
 """Client id, start and end of an interval in which a member repeatedly dropped off and returned."""
 

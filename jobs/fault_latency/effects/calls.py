@@ -117,7 +117,6 @@ def _together(attempts: DataFrame) -> DataFrame:
     numbers = F.array_distinct(
         F.transform("tries", lambda attempt: F.coalesce(attempt["attempt"], attempt["row_hash"]))
     )
-
     return calls.select(
         *PROCESS,
         "send",
