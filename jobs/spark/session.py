@@ -49,16 +49,20 @@ _COMPILES_LATER = (
     "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000"
     " -XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
 )
+# Spark's classes fill some 200 MB: below this size the JVM collects its whole heap each time that they reach a bound.
+_ROOM_FOR_CLASSES = "-XX:MetaspaceSize=256m"
 
 # Defaults for one machine; a site's `[spark]` settings win.
 ONE_MACHINE = {
     "spark.master": "local[*]",
     "spark.driver.memory": "4g",
-    "spark.driver.defaultJavaOptions": f"-XX:+UseParallelGC {_COMPILES_LATER}",
+    "spark.driver.defaultJavaOptions": f"-XX:+UseParallelGC {_ROOM_FOR_CLASSES} {_COMPILES_LATER}",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # A broadcast table takes a page at least: of the 64 MB that Spark chooses on two cores, forty small ones take 2 GB.
+    "spark.buffer.pageSize": "4m",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.databricks.delta.snapshotPartitions": "2",
