@@ -60,7 +60,9 @@ class DaySwap:
         """The rows with columns in the table's order; None if they are not the table's columns."""
         stored = StructType.fromJson(json.loads(self._transaction.metadata().schema().json()))
         columns = [(field.name, field.dataType.simpleString()) for field in stored]
-        return rows.select(*stored.fieldNames()) if sorted(columns) == sorted(rows.dtypes) else None
+        if sorted(columns) != sorted(rows.dtypes):
+            return None
+        return rows if columns == rows.dtypes else rows.select(*stored.fieldNames())
 
     def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date, check: Callable[[], None]) -> None:
         """Replace the files with the day's rows; commits nothing if there are neither.
