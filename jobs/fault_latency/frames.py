@@ -241,6 +241,20 @@ _OF_TROUBLES = (
     "hit_producers",
 )
 
+WITHOUT_BROKER = Frame(
+    name="without-broker",
+    grain="one time in which no broker of a topic was available to a producer",
+    keys=("cluster", "client_id", "producer_group", "process", "enforced", "topic", "start_ms"),
+    columns=(
+        *_OWNER,
+        _ENFORCED,
+        required("topic", TEXT, "that it sent to"),
+        required("start_ms", LONG, "epoch ms"),
+        required("end_ms", LONG, "epoch ms"),
+        required("brokers", _TEXTS, "of the topic then, sorted"),
+    ),
+)
+
 EVENTS = Frame(
     name="events",
     grain="one trouble of a broker or of the cluster, without who avoided it and what it cost",

@@ -15,8 +15,9 @@ from jobs.fault_latency.effects.producer_days import producer_days
 from jobs.fault_latency.effects.send_calls import avoiding, plain_calls, send_calls, troubled_calls
 from jobs.fault_latency.fault_items.closing_state import closing_state
 from jobs.fault_latency.fault_items.isolations import changes
+from jobs.fault_latency.fault_items.without_broker import intervals_without_broker
 from jobs.fault_latency.findings.all_kinds import findings
-from jobs.fault_latency.frames import CALLS_OF_SEVERAL, CHOICES, EVENTS
+from jobs.fault_latency.frames import CALLS_OF_SEVERAL, CHOICES, EVENTS, WITHOUT_BROKER
 from jobs.fault_latency.producers.rules import with_rules
 from jobs.fault_latency.replayed_day import Replayed
 from jobs.settings.model import Settings
@@ -51,6 +52,7 @@ def fault_latency(
     chosen = materialize(CHOICES, choices(items.near_attempts, per_process, isolated, items.known_routes))
     of_several = materialize(CALLS_OF_SEVERAL, calls_of_several_attempts(attempts, items.sends, slow_ms))
     found = materialize(EVENTS, events(items, day, settings))
+    without_broker = materialize(WITHOUT_BROKER, intervals_without_broker(per_process, isolated, items.known_routes))
     avoided = with_avoidance(found, isolated)
     troubled = troubled_calls(attempts, of_several, slow_ms).transform(with_event, found)
     health = broker_health(items.sends, avoiding(chosen), "chosen_at_ms", slow_ms)
@@ -84,7 +86,7 @@ def fault_latency(
         "plain_calls": plain_calls(items.sends, per_process, of_several, chosen, slow_ms).transform(
             with_partition_columns, day
         ),
-        "findings": findings(items, chosen, avoided, day, settings).transform(
+        "findings": findings(items, chosen, without_broker, avoided, day, settings).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
     }

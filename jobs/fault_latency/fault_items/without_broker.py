@@ -19,10 +19,10 @@ from udfs.version import version_number
 
 
 def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame) -> DataFrame:
-    """One row per interval in which no broker of a topic was available to a producer, by the best estimate.
+    """WITHOUT_BROKER, by the best estimate.
 
-    Grain: `OWNER`, `topic`, `start_ms`; `end_ms`, `brokers` (sorted). The brokers of a topic are those
-    that its route named writable at the time; without routes those that the cluster's attempts of the day name.
+    The brokers of a topic are those that its route named writable at the time; without routes those that the cluster's
+    attempts of the day name.
     An interval that ended before the producer's first attempt at the topic is left out.
 
     Args:

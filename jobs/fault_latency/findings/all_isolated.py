@@ -30,7 +30,7 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
     """One finding per interval without an available broker.
 
     Args:
-        intervals: as `without_broker.intervals_without_broker` returns them.
+        intervals: WITHOUT_BROKER.
         choices: CHOICES.
     """
     attempts = (
@@ -72,7 +72,7 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
     quarter more than its turn, and failed at least half of what it got.
 
     Args:
-        intervals: as `without_broker.intervals_without_broker` returns them.
+        intervals: WITHOUT_BROKER.
         choices: CHOICES.
         policies: every policy that a row may name.
     """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.events import of_event
 from jobs.fault_latency.fault_items.isolations import isolating_writes
-from jobs.fault_latency.fault_items.without_broker import intervals_without_broker
 from jobs.fault_latency.findings.against_isolation import sent_while_isolated
 from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets
 from jobs.fault_latency.findings.avoided_too_long import avoided_too_long
@@ -27,12 +26,15 @@ from jobs.tables.day import Day
 from udfs.policy import keeps_latest
 
 
-def findings(items: Replayed, choices: DataFrame, events: DataFrame, day: Day, settings: Settings) -> DataFrame:
+def findings(
+    items: Replayed, choices: DataFrame, without_broker: DataFrame, events: DataFrame, day: Day, settings: Settings
+) -> DataFrame:
     """Rows of the table `findings`, without day.
 
     Args:
         items: the day's replay.
         choices: CHOICES.
+        without_broker: WITHOUT_BROKER.
         events: as `with_avoidance` returns them.
         day: the day and cluster.
         settings: what counts as slow, and as too long.
@@ -41,7 +43,6 @@ def findings(items: Replayed, choices: DataFrame, events: DataFrame, day: Day, s
     attempts, per_process, isolations = items.attempts, items.sends_per_process, items.isolations
     writes = isolating_writes(items.relevant_writes)
     of_old = writes.where(~keeps_latest(F.col("policy"), items.policies))
-    without_broker = intervals_without_broker(per_process, isolations, items.known_routes)
     kinds = [
         clock_steps(items.sends, per_process),
         overlapping_processes(per_process),
@@ -58,4 +59,10 @@ def findings(items: Replayed, choices: DataFrame, events: DataFrame, day: Day, s
         removed_while_isolated(of_old),
         never_reachable_again(writes, day.end_ms),
     ]
-    return reduce(DataFrame.unionByName, kinds).transform(of_event, events, settings.event_gap_ms)
+    return _union(kinds).transform(of_event, events, settings.event_gap_ms)
+
+
+def _union(kinds: Sequence[DataFrame]) -> DataFrame:
+    """Their rows, which have one order of columns. By halves, as each union analyses its whole plan again."""
+    half = len(kinds) // 2
+    return _union(kinds[:half]).union(_union(kinds[half:])) if half else kinds[0]

@@ -34,10 +34,8 @@ def finding(rows: DataFrame, kind: FindingKind, severity: Column, cause: Column,
         cause: a `FindingCause`.
         words: the sentence, texts and columns in turn.
     """
-    evidence = {
-        name: (F.col(name) if name in rows.columns else F.lit(None)).cast(of).alias(name)
-        for name, of in _EVIDENCE.items()
-    }
+    there = set(rows.columns)
+    evidence = [(F.col(name) if name in there else F.lit(None)).cast(of).alias(name) for name, of in _EVIDENCE.items()]
     until = F.greatest(F.col("end_ms"), F.col("start_ms") + 1)
     sentence = F.concat(*(F.lit(word) if isinstance(word, str) else word.cast("string") for word in words))
     return rows.select(
@@ -47,7 +45,7 @@ def finding(rows: DataFrame, kind: FindingKind, severity: Column, cause: Column,
         cause.alias("cause"),
         "start_ms",
         until.alias("end_ms"),
-        *evidence.values(),
+        *evidence,
         sentence.alias("sentence"),
     )
 
