@@ -22,6 +22,7 @@ from jobs.runs.run import Run
 from jobs.settings.load import load_settings
 from jobs.text.progress import Progress
 
+pytestmark = pytest.mark.usefixtures("generated_code")
 Row = dict[str, Any]
 DAY = dt.date(2026, 11, 21)
 EXACTNESS = Path(__file__).parents[2] / "docs/exactness.md"

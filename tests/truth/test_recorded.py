@@ -17,6 +17,7 @@ from agreement import score
 from merged import Merged
 from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.usefixtures("generated_code")
 RECORDED = Path(__file__).parent / "recorded"
 VERSIONS = ("4.7.1", "4.9.8", "5.1.4", "5.3.3", "5.5.0")
 RUNS = (
