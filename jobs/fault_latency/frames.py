@@ -223,6 +223,20 @@ CALLS_OF_SEVERAL = Frame(
     ),
 )
 
+WITHOUT_BROKER = Frame(
+    name="without-broker",
+    grain="one time in which no broker of a topic was available to a producer",
+    keys=("cluster", "client_id", "producer_group", "process", "enforced", "topic", "start_ms"),
+    columns=(
+        *_OWNER,
+        _ENFORCED,
+        required("topic", TEXT, "that it sent to"),
+        required("start_ms", LONG, "epoch ms"),
+        required("end_ms", LONG, "epoch ms"),
+        required("brokers", _TEXTS, "of the topic then, sorted"),
+    ),
+)
+
 _OF_TROUBLES = (
     "cluster",
     "event_id",
@@ -239,20 +253,6 @@ _OF_TROUBLES = (
     "attempts",
     "producers",
     "hit_producers",
-)
-
-WITHOUT_BROKER = Frame(
-    name="without-broker",
-    grain="one time in which no broker of a topic was available to a producer",
-    keys=("cluster", "client_id", "producer_group", "process", "enforced", "topic", "start_ms"),
-    columns=(
-        *_OWNER,
-        _ENFORCED,
-        required("topic", TEXT, "that it sent to"),
-        required("start_ms", LONG, "epoch ms"),
-        required("end_ms", LONG, "epoch ms"),
-        required("brokers", _TEXTS, "of the topic then, sorted"),
-    ),
 )
 
 EVENTS = Frame(

@@ -22,8 +22,7 @@ def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame
     """WITHOUT_BROKER, by the best estimate.
 
     The brokers of a topic are those that its route named writable at the time; without routes those that the cluster's
-    attempts of the day name.
-    An interval that ended before the producer's first attempt at the topic is left out.
+    attempts of the day name. An interval that ended before the producer's first attempt at the topic is left out.
 
     Args:
         sends_per_process: SENDS_PER_PROCESS.
