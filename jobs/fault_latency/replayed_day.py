@@ -127,10 +127,11 @@ def replayed(of: DayOfProducers, day: Day, settings: Settings, materialize: Mate
     )
     writes = updates(near_attempts, known_policies, has_async=of.has_async).transform(within_day, day)
     if record:
-        recorded = with_causes(writes_near(record.writes, near), near_attempts, known_policies)
+        recorded = with_causes(record.writes, near_attempts, known_policies)
         writes = without_recorded(writes, record).unionByName(recorded)
     ends = F.broadcast(process_ends(per_process, of.opening))
-    items = replay(writes.unionByName(carried), known_policies, UNORDERED_WITHIN_MS).join(ends, list(PROCESS), "left")
+    near_writes = writes_near(writes.unionByName(carried), known_policies, day)
+    items = replay(near_writes, known_policies, UNORDERED_WITHIN_MS).join(ends, list(PROCESS), "left")
     relevant_writes = materialize(RELEVANT_WRITES, isolation_relevant_writes(items))
     windows = isolations(isolating_writes(relevant_writes), day.end_ms)
     isolated = materialize(

@@ -15,7 +15,7 @@ from jobs.fault_latency.fault_items.isolations import (
     isolation_relevant_writes,
     isolations,
 )
-from jobs.fault_latency.fault_items.pruning import attempts_near, near_minutes, spans_of_writes, writes_near
+from jobs.fault_latency.fault_items.pruning import attempts_near, near_minutes, writes_near
 from jobs.fault_latency.fault_items.replay import UPDATE, replay
 from jobs.fault_latency.keys import ITEM
 from jobs.fault_latency.producers.rules import policies
@@ -64,12 +64,6 @@ def writes(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, WRITES).localCheckpoint()
 
 
-def _pruned(writes: DataFrame) -> DataFrame:
-    """The writes near isolations, of a day without attempts: the writes say all."""
-    spans = spans_of_writes(writes, POLICIES, DAY)
-    return writes_near(writes, near_minutes(spans, DAY.start_ms, DAY.end_ms))
-
-
 def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
     """What follows from a replay: isolations, changes, and the last state of each item."""
     relevant_writes = isolation_relevant_writes(replay(writes, POLICIES, 1)).localCheckpoint()
@@ -83,7 +77,7 @@ def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_a_pruned_day_says_what_the_whole_day_says(writes: DataFrame) -> None:
-    whole, pruned = _states_and_changes(writes), _states_and_changes(_pruned(writes))
+    whole, pruned = _states_and_changes(writes), _states_and_changes(writes_near(writes, POLICIES, DAY))
     assert {len(rows) > ITEMS // 2 for rows in whole.values()} == {True}
     for name, rows in whole.items():
         assert pruned[name] == rows, name
@@ -96,14 +90,14 @@ _AROUND = 300_000
 @pytest.mark.parametrize(
     ("attempt", "is_near"),
     [
-        pytest.param({"started_at_ms": _AROUND - 60_000}, True, id="began a minute before"),
-        pytest.param({"started_at_ms": _AROUND - 60_001}, False, id="and a millisecond"),
+        pytest.param({"started_at_ms": _AROUND - 10_000}, True, id="began ten seconds before, in the minute before"),
+        pytest.param({"started_at_ms": _AROUND - 60_001}, False, id="began before that minute"),
         pytest.param({"started_at_ms": _AROUND + 59_999}, True, id="in its last millisecond"),
         pytest.param({"started_at_ms": _AROUND + 60_000}, False, id="after it"),
-        pytest.param({"started_at_ms": None, "ended_at_ms": _AROUND, "latency_ms": 60_000}, True, id="by its latency"),
-        pytest.param({"started_at_ms": 0, "ended_at_ms": 60_000}, False, id="took a minute, far away"),
-        pytest.param({"started_at_ms": 0, "ended_at_ms": 60_001}, True, id="took longer"),
-        pytest.param({"started_at_ms": 0, "ended_at_ms": 1, "submitted_at_ms": 60_001}, True, id="was submitted later"),
+        pytest.param({"started_at_ms": None, "ended_at_ms": _AROUND, "latency_ms": 10_000}, True, id="by its latency"),
+        pytest.param({"started_at_ms": 0, "ended_at_ms": 10_000}, False, id="took ten seconds, far away"),
+        pytest.param({"started_at_ms": 0, "ended_at_ms": 10_001}, True, id="took longer"),
+        pytest.param({"started_at_ms": 0, "ended_at_ms": 1, "submitted_at_ms": 10_001}, True, id="was submitted later"),
         pytest.param({"started_at_ms": 2, "ended_at_ms": 1}, True, id="ended before it began"),
         pytest.param({"started_at_ms": _AROUND, "producer_group": "h"}, False, id="another producer"),
     ],
@@ -128,7 +122,8 @@ def test_what_is_near(spark: SparkSession, attempt: dict[str, object], *, is_nea
 def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:
     quiet = [write(at_ms, broker_name="b", policy="P5") for at_ms in range(0, 10_000_000, 1_000)]
     quiet.append(write(5_000_500, 30_000, broker_name="b", policy="P5"))
-    kept = _pruned(spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES))
-    minutes = {60_000 * minute for minute in (0, *range(82, 84), *range(165, 167))}
+    whole = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES)
+    kept = writes_near(whole, POLICIES, DAY)
+    minutes = {60_000 * minute for minute in (0, 83, 166)}
     expected = [row["at_ms"] for row in quiet if row["at_ms"] - row["at_ms"] % 60_000 in minutes]
     assert sorted(row["at_ms"] for row in kept.collect()) == sorted(expected)

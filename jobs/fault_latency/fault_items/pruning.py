@@ -19,15 +19,15 @@ from udfs.ladder import Ladder
 from udfs.outcome import is_answer
 from udfs.policy import Policy, gated_by_reachable, not_available_ms
 
-_BEFORE_MS = 60_000
-"""An attempt that began in the minute before is near."""
+_BEFORE_MS = 10_000
+"""An attempt that began this long before is near."""
 _ALWAYS_NEAR = -1
 _PLACES = 2**23
 """How many minutes of producers are told apart: their numbers go to every executor, some 200 MB at most."""
 
 
 def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
-    """The minutes in which a span lies, and the minute before each, as numbers, `place`; at most `_PLACES`.
+    """The minutes in which a span lies, and those up to `_BEFORE_MS` before it, as numbers, `place`; at most `_PLACES`.
 
     Args:
         spans: `PRODUCER`, `from_ms`, `until_ms`; may overlap.
@@ -36,20 +36,16 @@ def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
     """
     from_ms = F.greatest("from_ms", F.lit(start_ms))
     until_ms = F.greatest(from_ms, F.least("until_ms", F.lit(end_ms)))
-    in_minutes = spans.select(
-        *PRODUCER, minute_of(from_ms - _BEFORE_MS).alias("start_ms"), (minute_of(until_ms) + 1).alias("end_ms")
-    )
+    in_minutes = spans.select(*PRODUCER, F.inline(F.array(_minutes(from_ms - _BEFORE_MS, until_ms))))
     longest = in_minutes.groupBy(*PRODUCER, "start_ms").agg(F.max("end_ms").alias("end_ms"))
-    apart = coalesce_overlapping(longest, PRODUCER)
-    minute = F.explode(F.sequence(F.col("start_ms"), F.col("end_ms") - 1)).alias("minute")
     always = spans.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place"))
-    return apart.select(*PRODUCER, minute).select(_place(F.col("minute"))).distinct().unionByName(always)
+    return _places(longest, PRODUCER).unionByName(always)
 
 
 def attempts_near(attempts: DataFrame, minutes: DataFrame) -> DataFrame:
     """The attempts that began in one of these minutes of their producer.
 
-    One that took longer than a minute, or whose times contradict each other, always counts. Minutes of
+    One that took longer than `_BEFORE_MS`, or whose times contradict each other, always counts. Minutes of
     one number keep more attempts, never fewer.
 
     Args:
@@ -59,19 +55,25 @@ def attempts_near(attempts: DataFrame, minutes: DataFrame) -> DataFrame:
     began, ended = began_at_ms(), F.col("ended_at_ms")
     submitted = F.coalesce("submitted_at_ms", ended)
     in_order = (began <= F.least(ended, submitted)) & (_last_ms() - began <= _BEFORE_MS)
-    place = F.when(in_order, _place(minute_of(began))).otherwise(_ALWAYS_NEAR)
+    place = F.when(in_order, _place(PRODUCER, minute_of(began))).otherwise(_ALWAYS_NEAR)
     return attempts.withColumn("place", place).join(minutes, "place", "left_semi").drop("place")
 
 
-def writes_near(writes: DataFrame, minutes: DataFrame) -> DataFrame:
-    """The writes in one of these minutes of their producer.
+def writes_near(writes: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
+    """The writes in the minutes of their fault item in which an isolation stands, and in its first and last.
 
     Args:
         writes: as `replay` takes them.
-        minutes: as `near_minutes` returns them.
+        policies: every policy that a row may name.
+        day: the day and cluster.
     """
-    placed = writes.withColumn("place", _place(minute_of(F.col("at_ms"))))
-    return placed.join(minutes, "place", "left_semi").drop("place")
+    at_ms, until_ms = F.col("at_ms"), F.least(_stands_until_ms(policies, day), F.lit(day.end_ms))
+    isolating = F.collect_set(F.when(until_ms > at_ms, _minutes(at_ms - 1, until_ms + 1)))
+    outermost = F.array(_minutes(F.min(at_ms), F.min(at_ms)), _minutes(F.max(at_ms), F.max(at_ms)))
+    spans = writes.groupBy(*ITEM).agg(F.concat(isolating, outermost).alias("spans"))
+    places = _places(spans.select(*ITEM, F.inline("spans")), ITEM)
+    placed = writes.withColumn("place", _place(ITEM, minute_of(at_ms)))
+    return placed.join(F.broadcast(places), "place", "left_semi").drop("place")
 
 
 def spans_of_writes(writes: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
@@ -82,15 +84,20 @@ def spans_of_writes(writes: DataFrame, policies: Sequence[Policy], day: Day) -> 
         policies: every policy that a row may name.
         day: the day and cluster.
     """
-    is_unreachable = gated_by_reachable(F.col("policy"), policies) & ~F.coalesce("reachable", F.lit(True))
-    stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
-    until_ms = F.when(is_unreachable, day.end_ms).otherwise(stands_until)
+    until_ms = _stands_until_ms(policies, day)
     isolating = writes.where(until_ms > F.col("at_ms"))
     first_and_last = writes.groupBy(*ITEM).agg(F.array(F.min("at_ms"), F.max("at_ms")).alias("ends"))
     outermost = first_and_last.select(*PRODUCER, F.explode("ends").alias("from_ms"))
     return isolating.select(
         *PRODUCER, (F.col("at_ms") - 1).alias("from_ms"), (until_ms + 1).alias("until_ms")
     ).unionByName(outermost.withColumn("until_ms", F.col("from_ms")))
+
+
+def _stands_until_ms(policies: Sequence[Policy], day: Day) -> Column:
+    """Until when the write of the row may isolate; to the day's end where it marks the broker unreachable."""
+    is_unreachable = gated_by_reachable(F.col("policy"), policies) & ~F.coalesce("reachable", F.lit(True))
+    longest_ms = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
+    return F.when(is_unreachable, day.end_ms).otherwise(longest_ms)
 
 
 def spans_of_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
@@ -157,5 +164,16 @@ def _last_ms() -> Column:
     return F.greatest(F.col("ended_at_ms"), F.coalesce("submitted_at_ms", "ended_at_ms"))
 
 
-def _place(minute: Column) -> Column:
-    return F.pmod(F.xxhash64(*PRODUCER, minute), F.lit(_PLACES)).alias("place")
+def _minutes(from_ms: Column, until_ms: Column) -> Column:
+    """The span as one of whole minutes, the end exclusive, for `_places`."""
+    return F.struct(minute_of(from_ms).alias("start_ms"), (minute_of(until_ms) + 1).alias("end_ms"))
+
+
+def _places(minutes: DataFrame, of: Sequence[str]) -> DataFrame:
+    """Each of the minutes once, as the number `place`."""
+    minute = F.explode(F.sequence(F.col("start_ms"), F.col("end_ms") - 1)).alias("minute")
+    return coalesce_overlapping(minutes, of).select(*of, minute).select(_place(of, F.col("minute"))).distinct()
+
+
+def _place(of: Sequence[str], minute: Column) -> Column:
+    return F.pmod(F.xxhash64(*of, minute), F.lit(_PLACES)).alias("place")
