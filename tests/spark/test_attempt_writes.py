@@ -18,6 +18,7 @@ ADDRESSED = (
     "row_hash int, cluster string, broker_addr string, broker_name string, mode string, outcome string,"
     " effective_outcome string, error string, one_line_per string"
 )
+NAMES = "cluster string, broker_addr string, name string, spellings array<string>"
 
 
 def _writes(spark: SparkSession, version: int, **other: Any) -> list[dict[str, Any]]:
@@ -102,14 +103,12 @@ def test_the_error_of_a_line_that_is_one_try_is_of_its_own_broker(spark: SparkSe
 
 
 def test_an_address_has_the_name_that_most_attempts_give_it(spark: SparkSession) -> None:
-    counted = [("c", "a:1", "often", 3), ("c", "a:1", "mostly", 4), ("c", "a:1", "often", 2), ("d", "a:1", "here", 1)]
+    counted = [("c", "a:1", "often", 3), ("c", "a:1", "mostly", 4), ("c", "A:1", "often", 2), ("d", "a:1", "here", 1)]
     frame = spark.createDataFrame(
         [*counted, ("c", None, "b", 9)], "cluster string, broker_addr string, broker_name string, sends int"
     )
-    assert {tuple(row) for row in broker_names(frame).collect()} == {
-        ("c", "a:1", "often"),
-        ("d", "a:1", "here"),
-    }
+    found = {(*row[:3], *sorted(row["spellings"])) for row in broker_names(frame).collect()}
+    assert found == {("c", "a:1", "often", "A:1", "a:1"), ("d", "a:1", "here", "a:1")}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +139,7 @@ def test_the_second_line_of_a_refused_send_is_stale(
         for row_hash, invoke_id in [(1, 7), (2, 7), (3, 8)]
     ]
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], ", ".join(rows[0]))
-    names = spark.createDataFrame([], "cluster string, broker_addr string, name string")
+    names = spark.createDataFrame([], NAMES)
     found = attempts.marked_lines(frame, names).where("is_stale_line").collect()
     assert [row["row_hash"] for row in found] == stale
 
@@ -279,10 +278,11 @@ def failed_there(spark: SparkSession) -> dict[str, dict[int, int]]:
         for number, (case, (send, others, _)) in enumerate(FAILED_THERE.items())
         for place, line in enumerate((send, *others))
     ]
-    addresses = [(case, f"10.0.0.{host}:1", name) for case in FAILED_THERE for host, name in ((1, "a"), (2, "b"))]
+    hosts = {"10.0.0.1:1": "a", "10.0.0.2:1": "b"}
+    addresses = [(case, address, name, [address]) for case in FAILED_THERE for address, name in hosts.items()]
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], ", ".join(SENT))
     frame = frame.withColumn("effective_outcome", F.col("outcome"))
-    names = spark.createDataFrame(addresses, "cluster string, broker_addr string, name string")
+    names = spark.createDataFrame(addresses, NAMES)
     cases = list(FAILED_THERE)
     found: dict[str, dict[int, int]] = {case: {} for case in cases}
     for row in attempts.marked_lines(frame, names).where("broker_failed_ms IS NOT NULL").collect():

@@ -9,9 +9,10 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import RULED_BY, RULES
 from jobs.sources.broker_addresses import with_other_port
+from jobs.spark.compiled_apart import compiled_apart
 from jobs.spark.no_rows import no_rows
 from udfs.async_tries import failed_in_callback, is_one_try, was_retried
-from udfs.broker_address import VIP_PORT_BELOW, last_address_in, one_form
+from udfs.broker_address import VIP_PORT_BELOW, last_address_in
 from udfs.choice import began_at_ms
 from udfs.outcome import effective_outcome, hides_a_wait, is_answer
 from udfs.plain_outcome import REMOTING
@@ -48,7 +49,7 @@ def with_owner(sends: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     of = {name: f"of_{name}" for name in RULED_BY}
     rules = sends_per_process.select(*(F.col(name).alias(other) for name, other in of.items()), "process", *RULES)
     same = [F.col(name).eqNullSafe(F.col(other)) for name, other in of.items()]
-    return sends.join(F.broadcast(rules.distinct()), same).drop(*of.values())
+    return compiled_apart(sends).join(F.broadcast(rules.distinct()), same).drop(*of.values())
 
 
 def with_tries(some: DataFrame, attempts: DataFrame, names: DataFrame, *, has_async: bool) -> DataFrame:
@@ -65,7 +66,8 @@ def with_tries(some: DataFrame, attempts: DataFrame, names: DataFrame, *, has_as
     columns = "row_hash bigint, is_stale_line boolean, connected_late boolean, broker_failed_ms bigint"
     marked = marked_lines(attempts, names) if has_async else no_rows(some.sparkSession, columns)
     flags = {name: F.coalesce(name, F.lit(False)) for name in ("is_stale_line", "connected_late")}
-    return some.join(marked, "row_hash", "left").withColumns(flags).transform(with_addressed_broker, names)
+    tried = compiled_apart(some).join(marked, "row_hash", "left").withColumns(flags)
+    return with_addressed_broker(tried, names)
 
 
 def marked_lines(attempts: DataFrame, names: DataFrame) -> DataFrame:
@@ -92,24 +94,25 @@ def with_addressed_broker(attempts: DataFrame, names: DataFrame) -> DataFrame:
     An MQBrokerException's text names the producer's address before the broker's, so the last one counts. A line that is
     one try is about its own broker alone. `error_broker` is null where nobody has the address.
     """
-    by_address = names.withColumnsRenamed({"broker_addr": "address", "name": "addressed_broker"})
+    spelled = F.explode("spellings").alias("broker_addr")
+    by_address = names.select("cluster", spelled, F.col("name").alias("addressed_broker"))
     # A send by the VIP port is retried by the broker's own.
-    by_error = with_other_port(names, VIP_PORT_BELOW).withColumnsRenamed(
+    by_error = with_other_port(names.drop("spellings"), VIP_PORT_BELOW).withColumnsRenamed(
         {"broker_addr": "error_addr", "name": "error_broker"}
     )
     is_unsaid = F.col("error_addr").isNull()
     has_address = F.col("effective_outcome").isin(*REMOTING, "MQBrokerException") & ~is_one_try()
+    with_error_addr = attempts.withColumn("error_addr", F.when(has_address, last_address_in(F.col("error"))))
     return (
-        attempts.withColumn("error_addr", F.when(has_address, last_address_in(F.col("error"))))
-        .withColumn("address", one_form(F.col("broker_addr")))
-        .join(F.broadcast(by_address), ["cluster", "address"], "left")
+        compiled_apart(with_error_addr)
+        .join(F.broadcast(by_address), ["cluster", "broker_addr"], "left")
         .join(F.broadcast(by_error), ["cluster", "error_addr"], "left")
         .withColumn("addressed_broker", F.coalesce("addressed_broker", "broker_name"))
         .withColumn(
             "error_broker",
             F.when(is_unsaid, F.col("addressed_broker")).otherwise(F.col("error_broker")),
         )
-        .drop("error_addr", "address")
+        .drop("error_addr")
     )
 
 

@@ -50,10 +50,17 @@ def sends_per_process(sends: DataFrame, producers: Mapping[str, ProducerSettings
 def broker_names(sends_per_process: DataFrame) -> DataFrame:
     """One row per `cluster` and `broker_addr`, in its one form: the `name` that most attempts of the day give it.
 
+    `spellings`: the address as lines write it.
+
     Args:
         sends_per_process: SENDS_PER_PROCESS.
     """
     addressed = sends_per_process.where("broker_addr IS NOT NULL")
-    uses = addressed.groupBy("cluster", one_form(F.col("broker_addr")).alias("broker_addr"), "broker_name")
+    uses = addressed.groupBy("cluster", one_form(F.col("broker_addr")).alias("form"), "broker_name").agg(
+        F.sum("sends").alias("sends"), F.collect_set("broker_addr").alias("spellings")
+    )
     most = F.max_by("broker_name", F.struct("sends", F.hash("broker_name"), "broker_name"))
-    return uses.agg(F.sum("sends").alias("sends")).groupBy("cluster", "broker_addr").agg(most.alias("name"))
+    spellings = F.array_distinct(F.flatten(F.collect_list("spellings")))
+    return uses.groupBy("cluster", F.col("form").alias("broker_addr")).agg(
+        most.alias("name"), spellings.alias("spellings")
+    )
