@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.intervals.coalesce import coalesce_overlapping
@@ -20,7 +20,7 @@ WRITE_BIT = 2
 
 
 def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
-    """One small row per `cluster` and `topic`: the brokers of its routes over the day.
+    """One small row per `cluster` and `topic` that had a writable broker: the brokers of its routes over the day.
 
     `queued`, `permitted` and `writable`, arrays of {broker_name, from_ms, until_ms}: the spans in which the broker had
     a write queue; had the write permission too; and a master. A client selects writable ones alone
@@ -30,34 +30,30 @@ def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
     Args:
         topic_brokers: the day's intervals of unchanged routes.
     """
-    known_spans = topic_brokers.groupBy(*_TOPIC).agg(
-        F.min("start_ms").alias("known_from_ms"), F.max("end_ms").alias("known_until_ms")
+    of_topic = Window.partitionBy(*_TOPIC).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    is_first = F.col("start_ms") == F.min("start_ms").over(of_topic)
+    is_last = F.col("end_ms") == F.max("end_ms").over(of_topic)
+    is_permitted = F.col("perm").bitwiseAND(WRITE_BIT) != 0
+    kinds = F.array(
+        F.lit("queued"), F.when(is_permitted, "permitted"), F.when(is_permitted & F.col("has_master"), "writable")
     )
-    first, last = F.col("start_ms") == F.col("known_from_ms"), F.col("end_ms") == F.col("known_until_ms")
     with_queues = (
-        topic_brokers.join(known_spans, list(_TOPIC))
+        topic_brokers.withColumns({"is_first": is_first, "is_last": is_last})
         .where("write_queue_nums > 0")
-        .withColumns(
-            {
-                "from_ms": F.when(first, F.lit(0).cast("bigint")).otherwise(F.col("start_ms")),
-                "until_ms": F.when(last, F.lit(FAR_MS)).otherwise(F.col("end_ms")),
-            }
+        .select(
+            *_TOPIC,
+            "broker_name",
+            F.when(F.col("is_first"), F.lit(0).cast("bigint")).otherwise(F.col("start_ms")).alias("start_ms"),
+            F.when(F.col("is_last"), F.lit(FAR_MS)).otherwise(F.col("end_ms")).alias("end_ms"),
+            F.explode(F.array_compact(kinds)).alias("kind"),
         )
     )
-    permitted = with_queues.where(F.col("perm").bitwiseAND(WRITE_BIT) != 0)
-    writable = permitted.where("has_master")
-    return (
-        _spans(with_queues, "queued")
-        .join(_spans(permitted, "permitted"), list(_TOPIC))
-        .join(_spans(writable, "writable"), list(_TOPIC))
-    )
-
-
-def _spans(with_queues: DataFrame, name: str) -> DataFrame:
-    intervals = with_queues.drop("start_ms", "end_ms").withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
-    spans = coalesce_overlapping(intervals, (*_TOPIC, "broker_name"))
     span = F.struct("broker_name", F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms"))
-    return spans.groupBy(*_TOPIC).agg(F.collect_list(span).alias(name))
+    spans = [
+        F.collect_list(F.when(F.col("kind") == kind, span)).alias(kind) for kind in ("queued", "permitted", "writable")
+    ]
+    merged = coalesce_overlapping(with_queues, (*_TOPIC, "broker_name", "kind"))
+    return merged.groupBy(*_TOPIC).agg(*spans).where(F.size("writable") > 0)
 
 
 def hosts_throughout(spans: Column, since_ms: Column, until_ms: Column) -> Column:
