@@ -102,12 +102,11 @@ def seq_order(sends: DataFrame) -> DataFrame:
 
     `place` (`place_of` its process), `seq_falls`, `fell_first_ms`, `fell_last_ms` (where no line has a process id), and
     `clock_fell` (null = no): an attempt ended a second or more before one with a lower `seq`. A hash stands for the
-    process, so that only numbers are sorted.
+    process, so that only numbers are sorted, and those few: lines that agree in all of them are alike.
     """
-    in_time = Window.partitionBy("place").orderBy("ended_at_ms", "seq", "row_hash")
-    before = F.lag(F.struct("seq", "ended_at_ms")).over(in_time)
-    began_later = F.col("began_ms") - before["ended_at_ms"] > _UNORDERED_WITHIN_MS
-    fell = F.col("has_no_id") & (F.col("seq") < before["seq"]) & began_later
+    in_time = Window.partitionBy("place").orderBy("ended_at_ms", "seq", "began_ms")
+    began_later = F.col("began_ms") - F.lag("ended_at_ms").over(in_time) > _UNORDERED_WITHIN_MS
+    fell = (F.col("seq") < F.lag("seq").over(in_time)) & began_later
     # By value, not by row: the order of attempts that ended in one millisecond has no say.
     a_second_before = (
         Window.partitionBy("place").orderBy("ended_at_ms").rangeBetween(Window.unboundedPreceding, -STEP_MS)
@@ -116,11 +115,9 @@ def seq_order(sends: DataFrame) -> DataFrame:
         sends.where("seq IS NOT NULL")
         .select(
             place_of(process()).alias("place"),
-            F.col("process_id").isNull().alias("has_no_id"),
+            F.when(F.col("process_id").isNull(), began_at_ms()).alias("began_ms"),
             "seq",
-            began_at_ms().alias("began_ms"),
             "ended_at_ms",
-            "row_hash",
         )
         .withColumn("fell_ms", F.when(fell, F.col("ended_at_ms")))
         .withColumn("clock_fell", F.col("seq") < F.max("seq").over(a_second_before))
