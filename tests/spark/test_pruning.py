@@ -16,7 +16,7 @@ from jobs.fault_latency.fault_items.isolations import (
     isolations,
 )
 from jobs.fault_latency.fault_items.pruning import attempts_near, near_minutes, writes_near
-from jobs.fault_latency.fault_items.replay import UPDATE, replay
+from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE, replay
 from jobs.fault_latency.keys import ITEM
 from jobs.fault_latency.producers.rules import policies
 from jobs.settings.client_profiles import released_profiles
@@ -27,12 +27,19 @@ from udfs.fault_window import FAR_MS
 POLICIES = policies(released_profiles(), {})
 DAY = Day(dt.date(1970, 1, 1), "c")
 SPANS = "cluster string, client_id string, producer_group string, from_ms bigint, until_ms bigint"
+ATTEMPTS = (
+    "cluster string, client_id string, producer_group string, started_at_ms bigint, ended_at_ms bigint,"
+    " latency_ms bigint, submitted_at_ms bigint"
+)
 ITEMS = 240
 COMPARED = ("until_ms", "earliest_ms", "latest_ms", "available_at_ms", "is_reachable")
 
 
 def _day(seed: int) -> Iterator[Write]:
-    """One item's writes: long pauses, bursts within a millisecond, and some that isolate for up to ten minutes."""
+    """One item's writes: long pauses, bursts within a millisecond around a minute's end, removals, recorded ones.
+
+    Some isolate for up to ten minutes; most items are quiet for hours between.
+    """
     dice = random.Random(seed)
     policy = ("P1", "P2", "P3", "P4", "P5")[seed % 5]
     if seed % 4 == 0:
@@ -40,18 +47,31 @@ def _day(seed: int) -> Iterator[Write]:
         yield carried(until, policy=policy, profile=policy)
     at_ms = 0
     for number in range(60):
-        at_ms += dice.choice([0, 0, 1, 1, 2, 500, 29_998, 30_000, 30_001, 700_000])
+        at_ms += dice.choice([0, 0, 1, 1, 2, 500, 29_998, 30_000, 30_001, 700_000, _to_edge(at_ms), _to_edge(at_ms)])
         isolates = dice.random() < dice.choice([0.0, 0.1, 0.5])
+        other: dict[str, object] = {}
+        if seed % 3 == 0 and dice.random() < 0.15:
+            other = {"op": REMOVE, "reachable": None}
+        elif seed % 3 == 0 and dice.random() < 0.15:
+            other = {"carried_until_ms": at_ms + dice.choice([-90_000, 0, 30_000])}
         yield write(
             at_ms,
-            dice.choice([1, 30_000, 60_000, 600_000]) if isolates else 0,
-            seq=None if seed % 7 == 0 else number,
-            row_hash=dice.randrange(1_000_000) * 100 + number,
-            reachable=dice.random() < 0.8,
-            policy=policy,
-            profile=policy,
-            op=UPDATE,
+            dice.choice([1, 30_000, 60_000, 600_000]) if isolates and not other else 0,
+            **{
+                "seq": None if seed % 7 == 0 else number,
+                "row_hash": dice.randrange(1_000_000) * 100 + number,
+                "reachable": dice.random() < 0.8,
+                "policy": policy,
+                "profile": policy,
+                "op": UPDATE,
+                **other,
+            },
         )
+
+
+def _to_edge(at_ms: int) -> int:
+    """How long from here to the last millisecond of a minute; to the next minute's first when it is now."""
+    return 1 if at_ms % 60_000 == 59_999 else 59_999 - at_ms % 60_000
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +137,17 @@ def test_what_is_near(spark: SparkSession, attempt: dict[str, object], *, is_nea
     near = near_minutes(span, DAY.start_ms, DAY.end_ms)
     found = attempts_near(spark.createDataFrame([tuple(row.values())], schema), near)
     assert (found.count() == 1) == is_near
+
+
+def test_what_began_ten_seconds_before_is_near(spark: SparkSession) -> None:
+    spans = [
+        ("c", "in time", "g", _AROUND + 9_999, _AROUND + 9_999),
+        ("c", "too early", "g", _AROUND + 10_000, _AROUND + 10_000),
+    ]
+    near = near_minutes(spark.createDataFrame(spans, SPANS), DAY.start_ms, DAY.end_ms)
+    began = [("c", client, "g", _AROUND - 1, _AROUND, 1, None) for client in ("in time", "too early")]
+    attempts = spark.createDataFrame(began, ATTEMPTS)
+    assert [row["client_id"] for row in attempts_near(attempts, near).collect()] == ["in time"]
 
 
 def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:

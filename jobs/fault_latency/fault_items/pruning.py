@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import CHARGED_MS
+from jobs.fault_latency.fault_items.replay import begins_life
 from jobs.fault_latency.keys import ITEM, PRODUCER
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.tables.day import DAY_MS, Day
@@ -21,9 +22,14 @@ from udfs.policy import Policy, gated_by_reachable, not_available_ms
 
 _BEFORE_MS = 10_000
 """An attempt that began this long before is near."""
+_TIED_MS = 1_000
+"""Writes that may have run in any order lie this close together, though each within a millisecond of the next."""
+_UNSEEN_MS = 60_000
+"""A process's last line may write nothing; the write before it counts as the last if it is this close."""
 _ALWAYS_NEAR = -1
 _PLACES = 2**23
-"""How many minutes of producers are told apart: their numbers go to every executor, some 200 MB at most."""
+"""How many minutes are told apart, of producers and of items: each time their numbers go to every executor, some 200 MB
+at most."""
 
 
 def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
@@ -60,7 +66,9 @@ def attempts_near(attempts: DataFrame, minutes: DataFrame) -> DataFrame:
 
 
 def writes_near(writes: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
-    """The writes in the minutes of their fault item in which an isolation stands, and in its first and last.
+    """The writes in the minutes of their fault item in which an isolation stands, and of its first and last write.
+
+    So are those of the minute in which its last life begins. Minutes of one number keep more writes, never fewer.
 
     Args:
         writes: as `replay` takes them.
@@ -68,8 +76,10 @@ def writes_near(writes: DataFrame, policies: Sequence[Policy], day: Day) -> Data
         day: the day and cluster.
     """
     at_ms, until_ms = F.col("at_ms"), F.least(_stands_until_ms(policies, day), F.lit(day.end_ms))
-    isolating = F.collect_set(F.when(until_ms > at_ms, _minutes(at_ms - 1, until_ms + 1)))
-    outermost = F.array(_minutes(F.min(at_ms), F.min(at_ms)), _minutes(F.max(at_ms), F.max(at_ms)))
+    isolating = F.collect_set(F.when(until_ms > at_ms, _minutes(at_ms - _TIED_MS, until_ms + 1)))
+    born_ms = F.max(F.when(begins_life(), at_ms))
+    ends = F.array_compact(F.array(F.min(at_ms), born_ms, F.max(at_ms)))
+    outermost = F.transform(ends, lambda end_ms: _minutes(end_ms - _TIED_MS, end_ms))
     spans = writes.groupBy(*ITEM).agg(F.concat(isolating, outermost).alias("spans"))
     places = _places(spans.select(*ITEM, F.inline("spans")), ITEM)
     placed = writes.withColumn("place", _place(ITEM, minute_of(at_ms)))
@@ -144,7 +154,9 @@ def spans_of_processes(sends_per_process: DataFrame, policies: Sequence[Policy],
     """
     written = sends_per_process.where("(mode = 'ASYNC' OR NOT by_caller) AND first_write_ms IS NOT NULL")
     moments = F.explode(F.array("first_write_ms", "last_write_ms"))
-    outermost = written.select(*PRODUCER, moments.alias("from_ms")).withColumn("until_ms", F.col("from_ms"))
+    outermost = written.select(*PRODUCER, moments.alias("until_ms")).select(
+        *PRODUCER, (F.col("until_ms") - _UNSEEN_MS).alias("from_ms"), "until_ms"
+    )
     # An attempt at which the client fails writes nothing.
     uneven = F.col("policy").isin([policy.name for policy in policies if not policy.ladder.is_even])
     producers = sends_per_process.where(uneven).select(*PRODUCER).distinct()

@@ -55,6 +55,15 @@ def writes(rows: DataFrame, item: Sequence[str] = ITEM, **columns: Column) -> Da
     return rows.select(*item, *written)
 
 
+def begins_life() -> Column:
+    """The write of the row takes the item away, or is as the client recorded it: none before it has a say."""
+    return (F.col("op") == REMOVE) | _is_recorded()
+
+
+def _is_recorded() -> Column:
+    return (F.col("op") == UPDATE) & F.col("carried_until_ms").isNotNull()
+
+
 def replay(
     updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: int, item: Sequence[str] = ITEM
 ) -> DataFrame:
@@ -81,7 +90,7 @@ def replay(
     in_order = Window.partitionBy(*item).orderBy(*order_of_writes())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_remove = F.col("op") == REMOVE
-    is_recorded = (F.col("op") == UPDATE) & F.col("carried_until_ms").isNotNull()
+    is_recorded = _is_recorded()
     is_carried = F.col("op") == CARRIED
     is_absolute = is_carried | is_recorded
     at_ms, until, available_at, is_reachable = (
@@ -103,7 +112,7 @@ def replay(
                 "position": F.row_number().over(so_far).cast("bigint"),
                 "next_at_ms": F.lead("at_ms").over(in_order),
                 "next_op": F.lead("op").over(in_order),
-                "life": fault_window.life(is_remove | is_recorded, so_far),
+                "life": fault_window.life(begins_life(), so_far),
                 "tie": fault_window.tie(at_ms, is_carried, unordered_within_ms, in_order, so_far),
                 "is_reachable": fault_window.reachable(F.col("reachable"), is_remove, so_far),
             }

@@ -102,7 +102,7 @@ def seq_order(sends: DataFrame) -> DataFrame:
 
     `place` (`place_of` its process), `seq_falls`, `fell_first_ms`, `fell_last_ms` (where no line has a process id), and
     `clock_fell` (null = no): an attempt ended a second or more before one with a lower `seq`. A hash stands for the
-    process, so that only numbers are sorted, and those few: lines that agree in all of them are alike.
+    process, so that only numbers are sorted; the order of lines that agree in all three does not matter.
     """
     in_time = Window.partitionBy("place").orderBy("ended_at_ms", "seq", "began_ms")
     began_later = F.col("began_ms") - F.lag("ended_at_ms").over(in_time) > _UNORDERED_WITHIN_MS
