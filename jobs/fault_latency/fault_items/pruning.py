@@ -42,8 +42,8 @@ def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
     """
     from_ms = F.greatest("from_ms", F.lit(start_ms))
     until_ms = F.greatest(from_ms, F.least("until_ms", F.lit(end_ms)))
-    in_minutes = spans.select(*PRODUCER, F.inline(F.array(_minutes(from_ms - _BEFORE_MS, until_ms))))
-    longest = in_minutes.groupBy(*PRODUCER, "start_ms").agg(F.max("end_ms").alias("end_ms"))
+    minutes = spans.select(*PRODUCER, _minutes(from_ms - _BEFORE_MS, until_ms).alias("span"))
+    longest = minutes.select(*PRODUCER, "span.*").groupBy(*PRODUCER, "start_ms").agg(F.max("end_ms").alias("end_ms"))
     always = spans.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place"))
     return _places(longest, PRODUCER).unionByName(always)
 
@@ -153,10 +153,8 @@ def spans_of_processes(sends_per_process: DataFrame, policies: Sequence[Policy],
         day: the day and cluster.
     """
     written = sends_per_process.where("(mode = 'ASYNC' OR NOT by_caller) AND first_write_ms IS NOT NULL")
-    moments = F.explode(F.array("first_write_ms", "last_write_ms"))
-    outermost = written.select(*PRODUCER, moments.alias("until_ms")).select(
-        *PRODUCER, (F.col("until_ms") - _UNSEEN_MS).alias("from_ms"), "until_ms"
-    )
+    moments = F.explode(F.array("first_write_ms", "last_write_ms")).alias("until_ms")
+    outermost = written.select(*PRODUCER, moments).withColumn("from_ms", F.col("until_ms") - _UNSEEN_MS)
     # An attempt at which the client fails writes nothing.
     uneven = F.col("policy").isin([policy.name for policy in policies if not policy.ladder.is_even])
     producers = sends_per_process.where(uneven).select(*PRODUCER).distinct()
