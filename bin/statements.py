@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-BUDGET = 11_805
+BUDGET = 11_807
 """Maximum number of statements in jobs/ and udfs/. Lower it when code is removed."""
 
 _PACKAGES = ("jobs", "udfs")

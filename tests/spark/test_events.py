@@ -197,14 +197,16 @@ def test_a_broker_that_nobody_tried_meanwhile(spark: SparkSession, answered_s: f
         ("X", None, ["a", "b"], 104, "long"),  # the later of two
         ("X", None, None, 103, None),
         ("X", "d", None, 103, None),
+        ("X", "e", None, 699, "long"),  # the second of its event's brokers
         ("COLLATERAL_ISOLATION", "d", None, 104, "long"),  # of a healthy broker
+        ("COLLATERAL_ISOLATION", "a", None, 104, "first"),
     ],
 )
 def test_a_finding_follows_from_the_last_event_at_its_broker(
     spark: SparkSession, kind: str, broker: str | None, brokers: list[str] | None, start_s: int, expected: str | None
 ) -> None:
     found = spark.createDataFrame(
-        [event("first", ["a"], 100, 110, 112), event("long", ["b"], 103, 110, 112, over_s=700)], EVENTS
+        [event("first", ["a"], 100, 110, 112), event("long", ["b", "e"], 103, 110, 112, over_s=700)], EVENTS
     )
     rows = spark.createDataFrame([("c", kind, broker, brokers, start_s * S, start_s * S + 1)], FINDINGS)
     (row,) = of_event(rows, found, GAP_MS).collect()

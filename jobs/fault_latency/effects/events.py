@@ -24,6 +24,7 @@ INSTANTS = ("bad_from_ms", "last_bad_ms", "bad_until_ms", "avoided_from_ms", "av
 _MANY = 10
 _LATE_WRITE_MS = 1_000
 """An attempt ends before its producer writes the fault item: in the lab up to some ms."""
+_ANY_BROKER = ""
 _EVENT = ("cluster", "event_id")
 _CALL = (*PRODUCER, "row_hash")
 
@@ -163,7 +164,8 @@ def with_cost(events: DataFrame, calls: DataFrame) -> DataFrame:
 def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
     """With `event_id`: the last event at one of a finding's brokers that began before it and reaches into it.
 
-    A collateral isolation is of a healthy broker: it follows from an event at another one.
+    A collateral isolation is of a healthy broker: it follows from an event at another one. Most findings are of one
+    broker, so they are joined with the events of that broker alone, not with those of the day.
 
     Args:
         findings: rows of the table, without day.
@@ -171,23 +173,30 @@ def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
         gap_ms: so long after its last bad attempt an event still explains what happens.
     """
     over_ms = F.greatest("avoided_until_ms", "bad_until_ms", F.col("last_bad_ms") + gap_ms)
-    event = F.struct("bad_from_ms", "event_id", over_ms.alias("over_ms"), "brokers")
-    of_cluster = events.groupBy("cluster").agg(F.array_sort(F.collect_list(event)).alias("events"))
-    brokers = F.coalesce("brokers", F.array("broker_name"))
+    event = F.struct("bad_from_ms", "event_id", over_ms.alias("over_ms"), "event_broker")
+    of_place = (
+        events.withColumn("event_broker", F.explode("brokers"))
+        .withColumn("place", F.explode(F.array("event_broker", F.lit(_ANY_BROKER))))
+        .groupBy("cluster", "place")
+        .agg(F.array_sort(F.collect_list(event)).alias("events"))
+    )
     is_collateral = F.col("kind") == FindingKind.COLLATERAL_ISOLATION
+    brokers = F.coalesce("brokers", F.array("broker_name"))
+    place = F.when(F.col("brokers").isNull() & ~is_collateral, F.col("broker_name")).otherwise(_ANY_BROKER)
     meanwhile = F.filter(
         "events",
         lambda event: (event["bad_from_ms"] <= F.col("end_ms")) & (event["over_ms"] >= F.col("start_ms")),
     )
-    own = F.filter("meanwhile", lambda event: F.arrays_overlap(event["brokers"], brokers))
+    own = F.filter("meanwhile", lambda event: F.array_contains(brokers, event["event_broker"]))
     begun = F.filter("candidates", lambda event: event["bad_from_ms"] <= F.col("start_ms"))
     latest = F.when(F.size(begun) > 0, F.element_at(begun, -1)).otherwise(F.get("candidates", F.lit(0)))
     return (
-        findings.join(F.broadcast(of_cluster), "cluster", "left")
+        findings.withColumn("place", place)
+        .join(F.broadcast(of_place), ["cluster", "place"], "left")
         .withColumn("meanwhile", meanwhile)
         .withColumn("candidates", F.when(is_collateral & (F.size(own) == 0), F.col("meanwhile")).otherwise(own))
         .withColumn("event_id", latest["event_id"])
-        .drop("events", "meanwhile", "candidates")
+        .drop("place", "events", "meanwhile", "candidates")
     )
 
 
