@@ -21,7 +21,7 @@ _CLOCK_STEP_MS = 10_000
 
 def producer() -> Column:
     """The row's producer within its cluster, client id and group, as text: arrays of structs are slow to compare."""
-    return F.concat(F.length("client_id").cast("string"), F.lit(" "), "client_id", "producer_group")
+    return F.concat(F.octet_length("client_id").cast("string"), F.lit(" "), "client_id", "producer_group")
 
 
 def process() -> Column:
