@@ -127,7 +127,8 @@ def bad_lines(good: Line) -> list[str]:
     """The line as it cannot be used, a few of each kind, and on two other days."""
     changes: list[Line] = [
         {"client_id": ""}, {"latency_ms": None}, {"latency_ms": -3}, {"outcome": None}, {"outcome": "Perhaps"},
-        {"mode": "BATCH"}, {"broker_name": None, "broker_addr": None}, {"ended_at_ms": 17, "started_at_ms": 12},
+        {"mode": "BATCH"}, {"broker_name": None, "broker_addr": None, "outcome": "SEND_OK"},
+        {"ended_at_ms": 17, "started_at_ms": 12},
         {"queue_id": "two"}, {"broker_name": "broker\u0007a"}, {"queue_chosen_by": "NOBODY"},
         {"ended_at_ms": good["ended_at_ms"] + 9 * DAY_MS}, {"ended_at_ms": good["ended_at_ms"] - 9 * DAY_MS},
     ]  # fmt: skip
