@@ -12,14 +12,13 @@ RECORDER := integrations/recorder/target/faultline-recorder.jar
 FUZZ_ARGS ?=
 LAB_ARGS ?=
 BENCH_ARGS ?=
-FREEZE_ARGS ?= --help
 MUTANTS_ARGS ?=
 EXECUTOR_PYTHON ?=
 SAMPLE := dist/sample-night
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector test-stores test-dashboards test-wheel lab test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package sbom executor-env lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-stores test-dashboards test-wheel lab test-quick test-all durations faults fuzz mutants check lint types statements format docs docs-check site site-check licences supply-check bench bench-night bench-recorder package sbom executor-env lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -67,9 +66,6 @@ durations: setup browser recorder ## what `make test` runs, and which files took
 
 faults: check browser recorder ## inject every fault of docs/faults.md, the slow ones too, and count how many were survived
 	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
-
-freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_ARGS='keep DIR --commit REV', 'compare DIR DIR'; keeping takes about half an hour (an estimate)
-	@$(PYTHON) -m tests.freeze $(FREEZE_ARGS)
 
 fuzz: setup ## bad input of every kind from seeds, ten minutes of it; FUZZ_ARGS='--minutes 60', '--seed 7 --rounds 1 --only csv'
 	@$(PYTHON) -m tests.fuzz $(FUZZ_ARGS)

@@ -1,4 +1,4 @@
-"""Made-up days of send attempts, drawn from a seed: the same seed gives the same bytes, whatever the program.
+"""Made-up days of send attempts, drawn from a seed: the same seed gives the same bytes.
 
     write_seeded_sends(folder, seed=1, days=(D1, D2, D3), clusters=("east", "west"))
 
@@ -8,8 +8,6 @@ events and findings, over midnight too. On purpose they also hold what makes a r
 again (with a process_id, and with a fall of seq alone), async sends with their submit times and hidden retries, ends
 within one millisecond, callers that choose the queue, order keys, one-way sends, brokers told by address alone, the
 switch off or not logged, lines without seq or version, exact duplicates, lines of other days, and bad lines.
-
-Imports nothing of the program, as it makes what programs of two commits are compared by.
 """
 
 from __future__ import annotations

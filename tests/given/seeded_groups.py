@@ -1,11 +1,8 @@
-"""Made-up days of consumer groups, drawn from a seed: the same seed gives the same bytes, whatever the program.
+"""Made-up life of consumer groups, drawn from a seed: what the collector gets of it, round by round.
 
-    write_seeded_groups(folder, seed=1, days=(D1, D2))
-
-puts `consumers/`, `routes/`, `running_info/`, `client_logs/` and `settings.toml` below the folder. Members come and go,
-also over midnight; one id stands on two connections; members of one group use two strategies; one broker answers late,
-leaves a member out for minutes, or not at all; no capture comes for longer than an answer holds; queues change; a topic
-goes away and returns; consumers hold queues that are not theirs; and a few lines cannot be used.
+Members come and go, also over midnight; one id stands on two connections; members of one group use two strategies; one
+broker answers late, leaves a member out for minutes, or not at all; queues change; a topic goes away and returns;
+consumers hold queues that are not theirs; and a few lines cannot be used.
 """
 
 from __future__ import annotations
@@ -15,16 +12,12 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from tests.given.seeded_days import DAY_MS, HOUR_MS, start_of, write_text
 from tests.given.seeded_producers import Line
 
 BROKERS = ("IDC1@broker-a", "IDC2@broker-b")
 TOPICS = ("T_main", "T_side")
 EVERY_MS = 45_000
-SPANS_MS = ((0, 900_000), (9 * HOUR_MS, 9 * HOUR_MS + 2_400_000), (DAY_MS - 1_200_000, DAY_MS))
-"""When the collector asks, from midnight on."""
 
 # Group → the strategy that its consumers' own answers name, and the lines of its settings.
 GROUPS = {
@@ -102,30 +95,6 @@ class Site:
         )
 
 
-def write_seeded_groups(folder: Path, seed: int, days: Sequence[dt.date]) -> None:
-    """`consumers/`, `routes/`, `running_info/` (a file a day), `client_logs/` and `settings.toml` below the folder."""
-    chance = random.Random(f"groups {seed}")
-    site = made_up_site(chance, tuple(GROUPS))
-    logger, log = site.groups[0].pool[0], ClientLog(site.groups[0].pool[0])
-    for day in days:
-        lines: dict[str, list[Line]] = {kind: [] for kind in KINDS}
-        for at_ms in _ticks(chance, start_of(day)):
-            site.moves(chance)
-            for kind, found in captures(chance, site, at_ms, moves=True).items():
-                lines[kind] += found
-            if logger in site.groups[0].members:
-                log.holds(at_ms + 900, shares(site.all_queues(TOPICS[0]), sorted(site.groups[0].members), logger))
-            else:
-                log.stops(at_ms + 900)
-        for kind, of_kind in lines.items():
-            texts = [json.dumps(line) for line in of_kind]
-            write_text(
-                folder / kind / f"{kind}-{day}.jsonl.gz", texts + (bad_lines(of_kind[0]) if day == days[0] else [])
-            )
-    write_text(folder / "client_logs" / "host-1" / "rocketmq_client.log", log.lines)
-    (folder / "settings.toml").write_text(settings_text(), encoding="utf-8")
-
-
 def made_up_site(chance: random.Random, names: Sequence[str]) -> Site:
     """Both topics, and of each named group some members."""
     groups = []
@@ -197,15 +166,6 @@ class ClientLog:
 
 def _as_logged(queue: Queue) -> str:
     return f"MessageQueue [topic={queue[0]}, brokerName={queue[1]}, queueId={queue[2]}]"
-
-
-def _ticks(chance: random.Random, start_ms: int) -> Iterator[int]:
-    """When the collector asks: evenly, but for one pause longer than an answer holds."""
-    for first, last in SPANS_MS:
-        at_ms, pause_ms = start_ms + first, start_ms + first + chance.randrange(last - first)
-        while at_ms < start_ms + last:
-            yield at_ms + chance.randrange(400)
-            at_ms += 420_000 if 0 <= pause_ms - at_ms < EVERY_MS else EVERY_MS
 
 
 def _members(chance: random.Random, group: Group, at_ms: int) -> Iterator[Line]:

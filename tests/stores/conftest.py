@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.freeze.program import Program
 from tests.stores.hdfs import Hdfs
 from tests.stores.night import DAY, ends, rows_in, write_night, write_settings
+from tests.stores.programs import WarmProgram
 from tests.stores.s3 import S3, spark_settings
-from tests.stores.servers import ROOT
 
 
 @pytest.fixture(scope="session")
@@ -39,16 +38,16 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory, night: Path) -> Iterator[Hdfs
 
 
 @pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmProgram]:
     """The program in a process of its own, with the jars of S3A, for command after command."""
     with (tmp_path_factory.mktemp("warm") / "said.txt").open("w") as log:
-        program = Program(ROOT, log)
+        program = WarmProgram(log)
         yield program
         program.ends()
 
 
 @pytest.fixture(scope="session")
-def in_folder(tmp_path_factory: pytest.TempPathFactory, night: Path, s3: S3, warm: Program) -> Path:
+def in_folder(tmp_path_factory: pytest.TempPathFactory, night: Path, s3: S3, warm: WarmProgram) -> Path:
     """Settings of a lake in a folder with the night."""
     folder = tmp_path_factory.mktemp("in-folder")
     settings = write_settings(folder / "site.toml", str(folder / "lake"), str(night), spark_settings(s3.port))

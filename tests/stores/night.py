@@ -11,11 +11,11 @@ import deltalake
 
 from jobs.answers.store import storage_options
 from jobs.tables import POLICY_OUTCOMES, REPLAY_CHECKS, RUN_LOG, TABLES
-from tests.freeze.program import Program
 from tests.given.corrected_day import CORRECTED_ROUTES, CORRECTED_UPDATES, FIRST, said_by
 from tests.given.recorded_lines import attempt, of, update
 from tests.given.site import D1, at, write_lines
 from tests.given.snapshot_site import connection, route, running_info
+from tests.stores.programs import WarmProgram
 
 DAY = ("--date", f"{D1}")
 _KINDS = ("sends", "fault_item_updates", "consumers", "routes", "running_info")
@@ -48,7 +48,7 @@ def write_settings(file: Path, lake: str, night: str, spark: Mapping[str, str]) 
     return file
 
 
-def ends(program: Program, exit_code: int, *arguments: object) -> dict[str, Any]:
+def ends(program: WarmProgram, exit_code: int, *arguments: object) -> dict[str, Any]:
     """What became of a command that has to end so."""
     ended = program.run(list(map(str, arguments)))
     assert ended["exit_code"] == exit_code, ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Any, Self
 
 from tests.given.processes import children, wait_until
 from tests.stores.servers import ROOT, kill_all
@@ -23,6 +24,43 @@ class Ended:
 
     code: int
     sentence: str
+
+
+class WarmProgram:
+    """The program in a process that takes one command after another."""
+
+    def __init__(self, log: IO[str]) -> None:
+        environ = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "FAULTLINE_HOME": str(ROOT),
+            "FAULTLINE_CACHE": os.environ.get("FAULTLINE_CACHE", str(ROOT / ".faultline" / "jars")),
+            "PYSPARK_PYTHON": sys.executable,
+            # Java's second compiler would take a third of the CPU and more.
+            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(__file__).parent / "drive.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environ,
+            text=True,
+        )
+
+    def run(self, arguments: Sequence[str]) -> dict[str, Any]:
+        """What became of one command."""
+        assert self._process.stdin
+        assert self._process.stdout
+        print(json.dumps(arguments), file=self._process.stdin, flush=True)
+        reply = self._process.stdout.readline()
+        assert reply, f"the program ended during {' '.join(arguments)}"
+        told: dict[str, Any] = json.loads(reply)
+        return told
+
+    def ends(self) -> None:
+        """No more commands."""
+        self._process.communicate()
 
 
 class Running:

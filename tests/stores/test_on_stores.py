@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.freeze.program import Program
 from tests.given.corrected_day import said_by
 from tests.given.site import D1
 from tests.stores.night import DAY, ends, open_table, rows_in, run_log_of, write_settings
-from tests.stores.programs import program
+from tests.stores.programs import WarmProgram, program
 from tests.stores.s3 import S3, spark_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600)]  # whole programs: `make test-stores`
@@ -42,7 +41,7 @@ class Lake:
 
 
 @pytest.fixture(scope="module", params=["s3a", "hdfs"])
-def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, s3: S3, warm: Program) -> Lake:
+def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, s3: S3, warm: WarmProgram) -> Lake:
     root = s3.uri if request.param == "s3a" else request.getfixturevalue("hdfs").uri
     spark = spark_settings(s3.port)
     folder = tmp_path_factory.mktemp("site")
@@ -51,7 +50,7 @@ def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Lake(f"{root}/lake", settings, spark)
 
 
-def test_a_rerun_changes_nothing(lake: Lake, expected: dict[str, list[str]], warm: Program) -> None:
+def test_a_rerun_changes_nothing(lake: Lake, expected: dict[str, list[str]], warm: WarmProgram) -> None:
     assert lake.rows == expected
     before = len(lake.log)
     ends(warm, 0, "nightly", *DAY, "--settings", lake.settings)
@@ -60,7 +59,7 @@ def test_a_rerun_changes_nothing(lake: Lake, expected: dict[str, list[str]], war
 
 
 def test_a_second_writer_exits_5_and_harms_nothing(
-    lake: Lake, expected: dict[str, list[str]], warm: Program, tmp_path: Path
+    lake: Lake, expected: dict[str, list[str]], warm: WarmProgram, tmp_path: Path
 ) -> None:
     with program(tmp_path / "first", "fault-latency", *DAY, "--settings", lake.settings) as first:
         first.wait_until_said("opening the lake")
@@ -73,7 +72,7 @@ def test_a_second_writer_exits_5_and_harms_nothing(
 
 
 def test_a_killed_run_is_made_good_by_the_next(
-    lake: Lake, expected: dict[str, list[str]], warm: Program, tmp_path: Path
+    lake: Lake, expected: dict[str, list[str]], warm: WarmProgram, tmp_path: Path
 ) -> None:
     """Its lock outlives it by two minutes at most: who cannot wait breaks it."""
     again = ("fault-latency", *DAY, "--settings", lake.settings)
@@ -89,7 +88,7 @@ def test_a_killed_run_is_made_good_by_the_next(
 
 @pytest.mark.parametrize(("command", "table"), [("what-if", "policy_outcomes"), ("verify", "replay_checks")])
 def test_what_if_and_verify_find_what_they_find_in_a_folder(
-    lake: Lake, in_folder: Path, warm: Program, command: str, table: str
+    lake: Lake, in_folder: Path, warm: WarmProgram, command: str, table: str
 ) -> None:
     found = []
     for settings, place, spark in (
@@ -101,13 +100,15 @@ def test_what_if_and_verify_find_what_they_find_in_a_folder(
     assert found[0] == found[1]
 
 
-def test_maintain_changes_no_row(lake: Lake, expected: dict[str, list[str]], warm: Program) -> None:
+def test_maintain_changes_no_row(lake: Lake, expected: dict[str, list[str]], warm: WarmProgram) -> None:
     ends(warm, 0, "maintain", "--settings", lake.settings)
     ends(warm, 0, "maintain", "--apply", "--settings", lake.settings)
     assert lake.rows == expected
 
 
-def test_show_and_report_answer_as_from_a_folder(lake: Lake, in_folder: Path, warm: Program, tmp_path: Path) -> None:
+def test_show_and_report_answer_as_from_a_folder(
+    lake: Lake, in_folder: Path, warm: WarmProgram, tmp_path: Path
+) -> None:
     asked = (*DAY, "--settings")
     folder = str(in_folder.parent / "lake")
     for question in ("night", "isolations", "owners"):

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.freeze.program import Program
 from tests.given.corrected_day import by_day
 from tests.given.site import D1, D2
 from tests.stores.night import ends, rows_in, run_log_of, write_settings
-from tests.stores.programs import program
+from tests.stores.programs import WarmProgram, program
 from tests.stores.s3 import S3, spark_settings
 from tests.stores.slow_commits import slow_commits
 
@@ -18,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600), pytest.mark.fault(27
 
 
 def test_of_two_drivers_one_waits_or_exits_5_and_no_commit_is_lost(
-    s3: S3, expected: dict[str, list[str]], warm: Program, tmp_path: Path
+    s3: S3, expected: dict[str, list[str]], warm: WarmProgram, tmp_path: Path
 ) -> None:
     lake, direct = f"{s3.uri}/delayed", spark_settings(s3.port)
     straight = write_settings(tmp_path / "straight.toml", lake, f"{s3.uri}/night", direct)

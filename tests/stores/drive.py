@@ -1,32 +1,24 @@
-"""Runs commands of one tree, one after another in one process, so that its JVM is warm from the second on.
+"""Runs commands one after another in one process, so that its JVM is warm from the second on.
 
-    python -P drive.py TREE MODULE
-
-with PYTHONPATH=TREE. Reads a JSON list of arguments a line and answers each with a line of JSON: `exit_code`, `answer`
-(what the command printed) and `complaint` (the last line that it wrote to stderr). It knows nothing of the program but
-that its console script is in a module with a function `main`.
+Reads a JSON list of arguments a line and answers each with a line of JSON: `exit_code`, `answer` (what the command
+printed) and `complaint` (the last line that it wrote to stderr).
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import json
 import os
 import sys
-from pathlib import Path
+
+from jobs.cli.main import main as run
 
 
 def main() -> None:
     """Answer until there is no more to read."""
-    tree, module = Path(sys.argv[1]).resolve(), sys.argv[2]
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the JVM prints is not an answer
-    run = importlib.import_module(module).main
-    home = Path(str(sys.modules[module].__file__)).resolve()
-    if not home.is_relative_to(tree):
-        raise SystemExit(f"{module} comes from {home} instead of {tree}")
     for line in sys.stdin:
         answer, progress = io.StringIO(), _Shown()
         with contextlib.redirect_stdout(answer), contextlib.redirect_stderr(progress):
