@@ -23,7 +23,7 @@ _MORE = """
 The peers write sends, isolation_intervals and broker_windows, as Parquet or Delta, and take each line for good.
 Faultline writes {rows:,} rows to Delta tables in its time: also fault_item_changes, fault_item_state,
 events, producer_days, send_calls, findings, order_key_moves, fault_item_updates, topic_brokers, quarantine
-and run_log; it judges each line, drops duplicates, infers what the log does not show, and reconciles its counts."""
+and run_log; it judges each line, drops duplicates, gives the band of what is not known, and reconciles its counts."""
 
 
 @dataclass(frozen=True)
