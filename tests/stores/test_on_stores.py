@@ -111,6 +111,8 @@ def test_show_and_report_answer_as_from_a_folder(
 ) -> None:
     asked = (*DAY, "--settings")
     folder = str(in_folder.parent / "lake")
+    for settings in (in_folder, lake.settings):  # `show night` also says what was verified
+        ends(warm, 0, "verify", *DAY, "--settings", settings)
     for question in ("night", "isolations", "owners"):
         here, there = (ends(warm, 0, "show", question, *asked, each)["answer"] for each in (in_folder, lake.settings))
         assert there == here.replace(folder, lake.uri)
