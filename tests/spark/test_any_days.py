@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import deltalake
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -120,7 +121,7 @@ def _check_sends(
         result = usual.run(drawn.days[0], allow_empty=True)
         assert {done.day.date for done in result.days} == {drawn.days[0]}  # and none after it
         _check_same(tables, _published(usual.lake))
-    return Counter({name: rows.total() for name, rows in tables.items()})
+    return Counter({name: rows.total() for name, (_, rows) in tables.items()})
 
 
 def test_hard_days_of_groups(spark: SparkSession, folders: Callable[[], tuple[Path, Path]]) -> None:
@@ -156,7 +157,7 @@ def _check_groups(
     if again:
         assert usual.run(drawn.days[0], allow_empty=True).stale_days == []
         _check_same(tables, _published(usual.lake))
-    return Counter({name: rows.total() for name, rows in tables.items()})
+    return Counter({name: rows.total() for name, (_, rows) in tables.items()})
 
 
 @contextmanager
@@ -169,22 +170,27 @@ def _other_partitions(spark: SparkSession) -> Iterator[None]:
         spark.conf.set("spark.sql.shuffle.partitions", str(usual))
 
 
-def _published(lake: Path) -> dict[str, Counter[str]]:
-    """The rows of every table but the run log, as text; without the run and the example's folder."""
+def _published(lake: Path) -> dict[str, tuple[pa.Schema, Counter[str]]]:
+    """Schema and rows of every table but the run log; the rows as text, without the run and the example's folder."""
     there = [table.name for table in TABLES if table is not RUN_LOG and (lake / table.name).is_dir()]
-    return {name: Counter(_rows(lake, name)) for name in there}
+    tables = {name: deltalake.DeltaTable(str(lake / name)).to_pyarrow_table() for name in there}
+    return {name: (table.schema, Counter(_texts(name, table, str(lake.parent)))) for name, table in tables.items()}
 
 
-def _rows(lake: Path, table: str) -> Iterator[str]:
-    for row in deltalake.DeltaTable(str(lake / table)).to_pyarrow_table().to_pylist():
-        compared = {name: value for name, value in row.items() if name != "run_id" and (table, name) not in APART}
-        yield json.dumps(compared, default=str, sort_keys=True).replace(str(lake.parent), "")
+def _texts(name: str, table: pa.Table, folder: str) -> Iterator[str]:
+    for row in table.to_pylist():
+        compared = {column: row[column] for column in row if column != "run_id" and (name, column) not in APART}
+        yield json.dumps(compared, default=str, sort_keys=True).replace(folder, "")
 
 
-def _check_same(usual: Mapping[str, Counter[str]], other: Mapping[str, Counter[str]]) -> None:
+def _check_same(
+    usual: Mapping[str, tuple[pa.Schema, Counter[str]]], other: Mapping[str, tuple[pa.Schema, Counter[str]]]
+) -> None:
     assert usual.keys() == other.keys()
-    for name, rows in usual.items():
-        assert ([*(rows - other[name])][:3], [*(other[name] - rows)][:3]) == ([], []), name
+    for name, (schema, rows) in usual.items():
+        other_schema, other_rows = other[name]
+        assert schema == other_schema, name
+        assert ([*(rows - other_rows)][:3], [*(other_rows - rows)][:3]) == ([], []), name
 
 
 def _states(lake: Path) -> dict[tuple[str, dt.date], tuple[str, str, str]]:
